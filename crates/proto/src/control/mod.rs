@@ -1,0 +1,5 @@
+//! The mechanisms: values and the time in, values out.
+
+pub mod pacer;
+pub mod pause;
+pub mod qcn;

@@ -1,0 +1,1 @@
+//! Octets to values and back.

@@ -1,0 +1,225 @@
+//! Claims: what a scenario says must come out, as data.
+//!
+//! A claim names a metric over a window, reduces it over entities, judges a statistic of it over repeated
+//! runs, and compares with a bound. Scenarios write claims, metrics judge them; this is what they share.
+
+use serde::{Deserialize, Serialize};
+
+/// One `[[expect]]` of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The claim in words, as the table shows it.
+    pub text: String,
+    /// Names of the configurations it is judged on, each for itself; never empty.
+    pub configurations: Vec<String>,
+    /// What is measured.
+    pub measure: Measure,
+    /// The statistic over repeats.
+    pub across: Across,
+    /// What it must satisfy. `None`: the value is only reported.
+    pub bound: Option<Bound>,
+    /// Where the file states it.
+    pub line: u32,
+}
+
+/// A number taken from one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// The quantity.
+    pub metric: Metric,
+    /// How several entities become one number.
+    pub reduce: Reduce,
+    /// The entities, as indices into the run's catalogue; resolved from names when the file was read.
+    pub entities: Vec<crate::EntityId>,
+    /// The selector as written, for display.
+    pub of: String,
+    /// Windows of time; the measure is taken in each, and the worst one counts against the bound
+    /// (for a reported value: the mean of them). Times in picoseconds, half-open.
+    pub over: Vec<Window>,
+    /// Divide by the same measure in another configuration, seed by seed.
+    pub relative_to: Option<String>,
+}
+
+/// A window of time in picoseconds, from `from` up to but not including `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Its start.
+    pub from_ps: u64,
+    /// Its end.
+    pub to_ps: u64,
+}
+
+/// What can be measured on one entity over one window. Units are those of the result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Flows: delivered octets per time, in bits per second. Ports: transmitted octets likewise.
+    Throughput,
+    /// Flows: octets leaving the adapter per time, in bits per second.
+    SendRate,
+    /// Flows: delivered octets over the flow's stated demand in the window, as a fraction.
+    DemandShare,
+    /// Flows: delivered octets over offered octets in the window, as a fraction.
+    DeliveredShare,
+    /// Flows: coefficient of variation of the sampled throughput.
+    ThroughputCv,
+    /// Ports and inputs: mean octets held.
+    Queue,
+    /// Ports and inputs: most octets held.
+    QueuePeak,
+    /// Ports and inputs: standard deviation over time of the sampled octets held.
+    QueueDeviation,
+    /// Ports: transmitted octets, overhead counted, over what the port's service rate allowed: a fraction.
+    Utilisation,
+    /// Flows: mean of the sampled rate limit in bits per second.
+    Limit,
+    /// Ports: seconds held by the peer's pause. Inputs: seconds the peer was held paused.
+    PauseTime,
+    /// Inputs: number of times PAUSE was asserted in the window (refreshes not counted).
+    PauseCount,
+    /// Flows: notifications received. Ports and inputs: notifications sent.
+    Cnms,
+    /// Flows: frames lost. Ports and inputs: frames dropped there.
+    Loss,
+    /// Flows: frames delivered in the window.
+    Frames,
+    /// Flows: frames delivered out of order, over the whole run.
+    Reordered,
+    /// Flows: mean time from adapter to receiver over the whole run, in seconds.
+    Latency,
+    /// Flows and ports: seconds from the start of the window until `series` last was farther than `within`
+    /// (a fraction) from `target`; the whole window if it ends outside.
+    Convergence {
+        /// What must converge.
+        series: ConvergingSeries,
+        /// The value to converge to: bits per second, or octets for a queue.
+        target: f64,
+        /// The tolerated distance as a fraction of the target.
+        within: f64,
+    },
+    /// Flows: seconds from the start of the window until the throughput, averaged over `span_ps`, first
+    /// reaches `target` bits per second; the whole window if it never does.
+    Recovery {
+        /// Bits per second to reach.
+        target: f64,
+        /// Averaging time.
+        span_ps: u64,
+    },
+    /// Ports: of the changes of any source (`SourceOn`) that are followed by at least `quiet_ps` without
+    /// another change, the fraction after which the mean queue from `skip_ps` after the change until the
+    /// next change lies within `within` of `target` octets.
+    Settled {
+        /// Octets to settle at.
+        target: f64,
+        /// Tolerated distance as a fraction.
+        within: f64,
+        /// Time without another change that makes a case count.
+        quiet_ps: u64,
+        /// Time after the change that is not looked at.
+        skip_ps: u64,
+    },
+}
+
+/// The series that [`Metric::Convergence`] watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConvergingSeries {
+    /// A flow's rate limit.
+    Limit,
+    /// A flow's delivered rate.
+    Throughput,
+    /// A port's or input's queue.
+    Queue,
+}
+
+/// How the values of several entities become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduce {
+    /// There is one entity, or each must satisfy the bound by itself.
+    Each,
+    /// Their sum.
+    Sum,
+    /// Their mean.
+    Mean,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// Jain's index: (Σx)² / (n Σx²).
+    Jain,
+    /// The greatest over the least.
+    MaxOverMin,
+}
+
+/// The statistic over repeated runs that is compared with the bound.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Across {
+    /// Every single run must satisfy it.
+    Every,
+    /// The median of the runs.
+    Median,
+    /// Their mean.
+    Mean,
+    /// The given quantile of the runs (0 to 1).
+    Quantile(f64),
+    /// At least this fraction of the runs must satisfy it.
+    Fraction(f64),
+}
+
+/// What a value must satisfy, in the unit of its metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// Not less than this.
+    AtLeast(f64),
+    /// Not more than this.
+    AtMost(f64),
+    /// Neither less than the first nor more than the second.
+    Between(f64, f64),
+    /// Within a fraction of a target.
+    Near {
+        /// The target.
+        target: f64,
+        /// The tolerated distance as a fraction of it.
+        within: f64,
+    },
+}
+
+/// A `[[figure]]` of a scenario: what to draw from the recordings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FigureSpec {
+    /// Its caption.
+    pub title: String,
+    /// What it shows.
+    pub kind: FigureKind,
+    /// The selector as written.
+    pub of: String,
+    /// The entities, as indices into the run's catalogue.
+    pub entities: Vec<crate::EntityId>,
+    /// The configurations it is drawn for; one panel each, unless overlaid.
+    pub configurations: Vec<String>,
+    /// One panel with a line per configuration instead of a panel each with a line per entity.
+    pub overlay: bool,
+    /// The part of the run it shows, if not all.
+    pub over: Option<Window>,
+}
+
+/// The kinds of figures a scenario can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// Octets held over time.
+    Queue,
+    /// Delivered or transmitted rate over time, one line an entity.
+    Throughput,
+    /// Rate limits of flows over time.
+    Limit,
+    /// When ports are held paused: one row a port, black while held.
+    Pause,
+    /// Notifications over time.
+    Cnms,
+    /// Mean rate of each entity over the window as bars, one group a configuration.
+    Shares,
+}

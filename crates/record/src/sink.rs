@@ -1,0 +1,193 @@
+//! What a producer says while it runs.
+
+use crate::EntityId;
+use quell_proto::units::Instant;
+use serde::{Deserialize, Serialize};
+
+/// A measured quantity; its name carries its unit. A value stands for the interval that ends at its
+/// sample instant, or for that instant itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Quantity {
+    /// Ports and inputs: octets held, averaged over the interval's time (rounded to nearest).
+    QueueMeanBytes,
+    /// Ports and inputs: the most octets held at any time of the interval.
+    QueuePeakBytes,
+    /// Ports: octets of data frames that began transmission in the interval.
+    TxBytes,
+    /// Ports: data frames that began transmission in the interval.
+    TxFrames,
+    /// Ports: what the port could have carried in the interval at its service rate, in octets on the wire.
+    ServiceBytes,
+    /// Ports: how long the peer's PAUSE or PFC held the port in the interval.
+    PausedPs,
+    /// Inputs: how long this buffer held its peer paused in the interval.
+    StoppedPs,
+    /// Ports and inputs: notifications the congestion point here sent in the interval.
+    CnmsSent,
+    /// Ports and inputs: frames dropped here in the interval.
+    DroppedFrames,
+    /// Flows: octets the source put into its adapter in the interval.
+    OfferedBytes,
+    /// Flows: octets that left the adapter in the interval.
+    SentBytes,
+    /// Flows: octets delivered to the receiver in the interval.
+    DeliveredBytes,
+    /// Flows: frames delivered to the receiver in the interval.
+    DeliveredFrames,
+    /// Flows: what the source's limiter holds the flow to at the instant; the line rate if nothing limits it.
+    LimitBps,
+    /// Flows: notifications that reached the source in the interval.
+    CnmsReceived,
+}
+
+impl Quantity {
+    /// Every quantity, in the order of columns.
+    pub const ALL: [Quantity; 15] = [
+        Quantity::QueueMeanBytes,
+        Quantity::QueuePeakBytes,
+        Quantity::TxBytes,
+        Quantity::TxFrames,
+        Quantity::ServiceBytes,
+        Quantity::PausedPs,
+        Quantity::StoppedPs,
+        Quantity::CnmsSent,
+        Quantity::DroppedFrames,
+        Quantity::OfferedBytes,
+        Quantity::SentBytes,
+        Quantity::DeliveredBytes,
+        Quantity::DeliveredFrames,
+        Quantity::LimitBps,
+        Quantity::CnmsReceived,
+    ];
+
+    /// The column name, unit included.
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantity::QueueMeanBytes => "queue_mean_bytes",
+            Quantity::QueuePeakBytes => "queue_peak_bytes",
+            Quantity::TxBytes => "tx_bytes",
+            Quantity::TxFrames => "tx_frames",
+            Quantity::ServiceBytes => "service_bytes",
+            Quantity::PausedPs => "paused_ps",
+            Quantity::StoppedPs => "stopped_ps",
+            Quantity::CnmsSent => "cnms_sent",
+            Quantity::DroppedFrames => "dropped_frames",
+            Quantity::OfferedBytes => "offered_bytes",
+            Quantity::SentBytes => "sent_bytes",
+            Quantity::DeliveredBytes => "delivered_bytes",
+            Quantity::DeliveredFrames => "delivered_frames",
+            Quantity::LimitBps => "limit_bps",
+            Quantity::CnmsReceived => "cnms_received",
+        }
+    }
+}
+
+/// Something that happened at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Event {
+    /// When.
+    pub at: Instant,
+    /// Where: the port, input or flow it happened to.
+    pub entity: EntityId,
+    /// What.
+    pub kind: EventKind,
+    /// The flow it concerns, if any.
+    pub flow: Option<EntityId>,
+    /// What the kind says of it; zero where the kind says nothing.
+    pub value: i64,
+}
+
+/// Kinds of events. New kinds are added at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum EventKind {
+    /// An input asserted PAUSE or PFC towards its peer; `value` is its occupancy in octets.
+    Stop,
+    /// An input lifted its pause; `value` is its occupancy in octets.
+    Go,
+    /// A port became held by its peer's pause; `value` is the priority, or -1 for all.
+    Paused,
+    /// A port may send again; `value` as in `Paused`.
+    Resumed,
+    /// The congestion point of a port or input sent a notification to `flow`; `value` is the feedback.
+    Cnm,
+    /// A frame of `flow` was dropped; `value` is its length in octets.
+    Drop,
+    /// A limiter was set up for `flow`; `value` is its rate in bits per second.
+    Limited,
+    /// The limiter of `flow` was released.
+    Released,
+    /// The source of `flow` turned on.
+    SourceOn,
+    /// The source of `flow` turned off.
+    SourceOff,
+    /// The service rate of a port or receiver changed; `value` is the new rate in bits per second.
+    Service,
+    /// The link behind a port failed.
+    LinkDown,
+    /// The link behind a port came back.
+    LinkUp,
+    /// The last frame of a finite message of `flow` was delivered; `value` is the message's completion time in ps.
+    MessageDone,
+}
+
+impl EventKind {
+    /// Its name in `events.parquet`.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventKind::Stop => "stop",
+            EventKind::Go => "go",
+            EventKind::Paused => "paused",
+            EventKind::Resumed => "resumed",
+            EventKind::Cnm => "cnm",
+            EventKind::Drop => "drop",
+            EventKind::Limited => "limited",
+            EventKind::Released => "released",
+            EventKind::SourceOn => "source_on",
+            EventKind::SourceOff => "source_off",
+            EventKind::Service => "service",
+            EventKind::LinkDown => "link_down",
+            EventKind::LinkUp => "link_up",
+            EventKind::MessageDone => "message_done",
+        }
+    }
+}
+
+/// The whole life of one flow, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowTotals {
+    /// Octets put into the adapter.
+    pub offered_bytes: u64,
+    /// Octets that left the adapter.
+    pub sent_bytes: u64,
+    /// Octets delivered.
+    pub delivered_bytes: u64,
+    /// Frames delivered.
+    pub delivered_frames: u64,
+    /// Frames lost in the network.
+    pub lost_frames: u64,
+    /// Frames delivered after a later one of the same flow.
+    pub reordered_frames: u64,
+    /// Notifications that reached the source.
+    pub cnms_received: u64,
+    /// Sum over delivered frames of the time from adapter to receiver, in picoseconds.
+    pub latency_sum_ps: u64,
+    /// The longest such time.
+    pub latency_max_ps: u64,
+}
+
+/// Where a producer puts what it measures. Calls come in the order of the recording: samples by time, then
+/// entity, then quantity; events by time, then entity; flow totals once, at the end, in order of entity.
+pub trait Sink {
+    /// A new row of samples begins at this instant; it covers the time since the one before.
+    fn begin_samples(&mut self, at: Instant);
+    /// One value of the row begun last.
+    fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64);
+    /// Something happened. Events may arrive before the samples of an earlier instant have been written.
+    fn event(&mut self, event: Event);
+    /// The totals of one flow, at the end of the run.
+    fn flow(&mut self, flow: EntityId, totals: FlowTotals);
+}

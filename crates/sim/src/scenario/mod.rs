@@ -1,0 +1,3 @@
+//! Scenarios: from a file to a [`Plan`](plan::Plan).
+
+pub mod plan;

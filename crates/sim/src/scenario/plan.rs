@@ -1,0 +1,387 @@
+//! What was meant: one configuration of a scenario, every cross-check done, nothing left to default.
+//!
+//! A plan is plain data and complete: the model is built from it and a seed, and from nothing else.
+
+use quell_proto::control::pacer::Rule;
+use quell_proto::control::pause::PauseConfig;
+use quell_proto::control::qcn;
+use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
+
+/// Index of a host in [`Plan::hosts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub u32);
+
+/// Index of a switch in [`Plan::switches`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SwitchId(pub u32);
+
+/// Index of a link in [`Plan::links`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub u32);
+
+/// Index of a flow in [`Plan::flows`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+/// A host or a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NodeId {
+    /// A host.
+    Host(HostId),
+    /// A switch.
+    Switch(SwitchId),
+}
+
+/// One configuration, ready to run under any seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// How much simulated time.
+    pub length: Duration,
+    /// Octets each frame costs on the wire beyond its own.
+    pub overhead: Bytes,
+    /// Time between samples of the recording.
+    pub sample: Duration,
+    /// Further instants at which samples are taken, so that every window of a claim is whole; sorted.
+    pub cuts: Vec<Instant>,
+    /// The hosts.
+    pub hosts: Vec<Host>,
+    /// The switches.
+    pub switches: Vec<Switch>,
+    /// The links. A host has exactly one. The ports of a switch are numbered in the order of its links here.
+    pub links: Vec<Link>,
+    /// How a switch chooses among equally short paths.
+    pub tie_break: TieBreak,
+    /// Every flow there can be; `(from, to, source)` is unique.
+    pub flows: Vec<Flow>,
+    /// What puts frames into the adapters.
+    pub sources: Vec<Source>,
+    /// What changes while it runs; sorted by time.
+    pub changes: Vec<Change>,
+    /// The congestion control.
+    pub scheme: Scheme,
+    /// Emit and parse every frame as octets, and compare.
+    pub wire_check: bool,
+}
+
+/// A host with its adapter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// Its adapter.
+    pub adapter: Adapter,
+}
+
+/// How a host's adapter queues, limits and receives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adapter {
+    /// How frames wait for the wire.
+    pub queueing: AdapterQueueing,
+    /// What shares a rate limiter.
+    pub limiter: LimiterScope,
+    /// When the pacer of a limited queue lets a frame go.
+    pub pacer: Rule,
+    /// Most octets of credit a pacer saves up while its queue is held or empty.
+    pub pacer_depth: Bytes,
+    /// Time from the arrival of a notification until the limiter acts on it.
+    pub reaction_delay: Duration,
+    /// The receiving side.
+    pub receive: Receive,
+}
+
+/// How frames wait in an adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdapterQueueing {
+    /// One queue per destination, served round robin.
+    PerDestination,
+    /// One queue for everything, and a set-aside queue for each flow that a limiter holds.
+    FifoWithSetAside,
+}
+
+/// What shares a rate limiter in an adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimiterScope {
+    /// All flows to one destination.
+    Destination,
+    /// Each flow by itself.
+    Flow,
+    /// All flows of the host.
+    Host,
+}
+
+/// The receiving side of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receive {
+    /// How fast frames are taken in; `None`: as fast as they come.
+    pub service: Option<Rate>,
+    /// Room for frames that wait for service; `None`: unlimited.
+    pub buffer: Option<Bytes>,
+    /// When the host pauses the switch; `None`: never, and a full buffer drops.
+    pub pause: Option<PauseConfig>,
+}
+
+/// A switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// Its name.
+    pub name: String,
+    /// Where frames wait.
+    pub buffering: Buffering,
+    /// Whether and when inputs stop their peers.
+    pub flow_control: FlowControl,
+    /// How the eight priorities of a port share it.
+    pub schedule: Schedule,
+}
+
+/// Where frames wait in a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Buffering {
+    /// One memory for all; a queue per output and priority, first in first out.
+    OutputQueued {
+        /// The whole memory; `None`: unlimited.
+        memory: Option<Bytes>,
+        /// The most one output queue may hold, the frame being sent counted.
+        queue_limit: QueueLimit,
+    },
+    /// Memory partitioned per input and shared by its virtual output queues; outputs serve inputs
+    /// round robin.
+    Voq {
+        /// Each input's share, for each priority; `None`: unlimited.
+        input_memory: Option<Bytes>,
+        /// Buffers and arbiters at the outputs; `None`: an output reads straight from the inputs.
+        output: Option<OutputStage>,
+    },
+}
+
+/// How long an output queue of a shared memory may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// Only the memory as a whole limits it.
+    None,
+    /// A fixed number of octets.
+    Static(Bytes),
+    /// A multiple of the free memory: `alpha_num / alpha_den` of it.
+    Dynamic {
+        /// Numerator of alpha.
+        alpha_num: u32,
+        /// Denominator of alpha.
+        alpha_den: u32,
+    },
+}
+
+/// Output buffers fed from the inputs under credits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputStage {
+    /// Room in each output buffer; the arbiter grants a frame only if it will fit.
+    pub buffer: Bytes,
+    /// Time from a request to the arrival of the granted frame's first octet at the output buffer.
+    pub latency: Duration,
+    /// How much faster than the port the fabric fills an output buffer, in percent (100: no speed-up).
+    pub speedup_percent: u32,
+}
+
+/// Link-level flow control of a switch's inputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlowControl {
+    /// None: a full buffer drops.
+    Off,
+    /// 802.3x PAUSE: an input stops all of its peer's traffic.
+    Pause(StopRule),
+    /// Priority flow control on these priorities (bit n is priority n); the others may drop.
+    Pfc {
+        /// Bit n set: priority n is lossless.
+        priorities: u8,
+        /// When an input stops a priority.
+        stop: StopRule,
+    },
+}
+
+/// When an input stops its peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopRule {
+    /// At fixed levels of the input's occupancy.
+    Static(PauseConfig),
+    /// Above a multiple of the memory still free, going again `hysteresis` below that.
+    Dynamic {
+        /// Numerator of alpha.
+        alpha_num: u32,
+        /// Denominator of alpha.
+        alpha_den: u32,
+        /// How far below the threshold the input lets its peer go again.
+        hysteresis: Bytes,
+        /// The pause asked for at a time.
+        quanta: quell_proto::units::Quanta,
+    },
+}
+
+/// How the eight priorities of a port share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// The highest priority that has a frame.
+    Strict,
+    /// In turn, `weights[p]` frames at a time.
+    WeightedRoundRobin([u8; 8]),
+    /// In turn, `quanta[p]` octets at a time, shortfalls carried over.
+    DeficitRoundRobin([u32; 8]),
+}
+
+/// A full-duplex link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Its two ends.
+    pub ends: [NodeId; 2],
+    /// Rate of each direction.
+    pub rate: Rate,
+    /// Propagation delay; more than zero.
+    pub delay: Duration,
+}
+
+/// How a switch chooses among equally short paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TieBreak {
+    /// By a hash of the flow.
+    Hash,
+    /// The port with the lowest number.
+    First,
+    /// By the destination's number: level `l` of the climb takes digit `l` of it in base "ports to choose
+    /// from", as in a fat tree that spreads destinations over its cores.
+    Destination,
+}
+
+/// A flow: what a limiter can hold and a figure can show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// The sender.
+    pub from: HostId,
+    /// The receiver.
+    pub to: HostId,
+    /// Its priority.
+    pub priority: Priority,
+}
+
+/// What puts frames into one host's adapter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The host.
+    pub host: HostId,
+    /// Its flows; with more than one, each frame draws one uniformly.
+    pub flows: Vec<FlowId>,
+    /// Length of its frames, from destination address to check sequence.
+    pub frame: Bytes,
+    /// When frames come.
+    pub pattern: Pattern,
+    /// When it begins.
+    pub start: Instant,
+    /// When it ends.
+    pub stop: Instant,
+    /// It ends after this much was offered, if set.
+    pub message: Option<Bytes>,
+}
+
+/// When the frames of a source come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Always one frame waiting.
+    Greedy,
+    /// One frame every `interval`.
+    Constant {
+        /// Time between frames.
+        interval: Duration,
+    },
+    /// In every slot of length `slot` a frame with probability `load_ppm` millionths.
+    Bernoulli {
+        /// Time a frame takes on the wire.
+        slot: Duration,
+        /// Probability of a frame in a slot.
+        load_ppm: u32,
+    },
+    /// Exponential gaps with this mean.
+    Poisson {
+        /// Mean time between frames.
+        mean: Duration,
+    },
+    /// Exponential on and off periods; it begins on.
+    OnOff {
+        /// Mean on period.
+        on: Duration,
+        /// Mean off period.
+        off: Duration,
+        /// Time between frames while on; `None`: always one frame waiting while on, and what waits when
+        /// it turns off is withdrawn.
+        interval: Option<Duration>,
+    },
+}
+
+/// Something that changes at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub what: What,
+}
+
+/// What changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The port of `from` on `link` is served at this rate from now on; `None`: at the link's.
+    PortService {
+        /// The link behind the port.
+        link: LinkId,
+        /// The node that owns the port.
+        from: NodeId,
+        /// The new rate.
+        rate: Option<Rate>,
+    },
+    /// The receiving side of a host takes frames in at this rate; `None`: as fast as they come.
+    ReceiveService {
+        /// The host.
+        host: HostId,
+        /// The new rate.
+        rate: Option<Rate>,
+    },
+    /// A link fails (`up: false`) or is repaired. Routes follow at once.
+    Link {
+        /// The link.
+        link: LinkId,
+        /// Whether it works from now on.
+        up: bool,
+    },
+}
+
+/// The congestion control of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// None.
+    None,
+    /// QCN.
+    Qcn(Qcn),
+}
+
+/// QCN as a network runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Qcn {
+    /// Where the congestion points are.
+    pub placement: Placement,
+    /// The congestion points.
+    pub congestion: qcn::CongestionConfig,
+    /// The reaction points; `max_rate` is replaced by the rate of the port it stands at.
+    pub reaction: qcn::ReactionConfig,
+    /// Priority of notifications.
+    pub cnm_priority: Priority,
+    /// Length of a notification, from destination address to check sequence.
+    pub cnm_frame: Bytes,
+}
+
+/// Where congestion points are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// At the outputs of switches, as in the standard: all frames in the switch that wait for an output.
+    Output,
+    /// At the inputs: all frames that an input holds.
+    Input,
+    /// At both.
+    Both,
+}
