@@ -3,6 +3,7 @@
 //! A claim names a metric over a window, reduces it over entities, judges a statistic of it over repeated
 //! runs, and compares with a bound. Scenarios write claims, metrics judge them; this is what they share.
 
+use crate::select::Selector;
 use serde::{Deserialize, Serialize};
 
 /// One `[[expect]]` of a scenario.
@@ -29,10 +30,8 @@ pub struct Measure {
     pub metric: Metric,
     /// How several entities become one number.
     pub reduce: Reduce,
-    /// The entities, as indices into the run's catalogue; resolved from names when the file was read.
-    pub entities: Vec<crate::EntityId>,
-    /// The selector as written, for display.
-    pub of: String,
+    /// Which entities, by name; resolved against the catalogue of each run.
+    pub of: Selector,
     /// Windows of time; the measure is taken in each, and the worst one counts against the bound
     /// (for a reported value: the mean of them). Times in picoseconds, half-open.
     pub over: Vec<Window>,
@@ -194,10 +193,8 @@ pub struct FigureSpec {
     pub title: String,
     /// What it shows.
     pub kind: FigureKind,
-    /// The selector as written.
-    pub of: String,
-    /// The entities, as indices into the run's catalogue.
-    pub entities: Vec<crate::EntityId>,
+    /// Which entities, by name.
+    pub of: Selector,
     /// The configurations it is drawn for; one panel each, unless overlaid.
     pub configurations: Vec<String>,
     /// One panel with a line per configuration instead of a panel each with a line per entity.

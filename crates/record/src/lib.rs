@@ -6,7 +6,9 @@
 
 pub mod catalog;
 pub mod claim;
+pub mod select;
 pub mod sink;
 
 pub use catalog::{Catalog, Entity, EntityId, EntityKind};
+pub use select::Selector;
 pub use sink::{Event, EventKind, FlowTotals, Quantity, Sink};
