@@ -1,5 +1,114 @@
 //! The mechanisms: values and the time in, values out.
+//!
+//! Nothing in here knows a clock, a queue of events or a wire. A driver (the simulator, a live datapath)
+//! calls a machine with `now` and what happened, sends what comes back, and calls again when
+//! `next_timeout` says so. One pending timer a machine is enough: a stale one does no harm.
+//!
+//! - [`qcn`]: congestion points and reaction points of IEEE 802.1Qau.
+//! - [`pause`]: when a buffer stops its peer (802.3x PAUSE, 802.1Qbb PFC), and what the peer does about it.
+//! - [`headroom`]: how much still arrives after a stop was decided.
+//! - [`pacer`]: the token bucket that holds a flow to the rate its reaction point allows.
+//!
+//! # Where a new scheme goes
+//!
+//! A scheme is a folder beside [`qcn`]: its parameters and presets in `mod.rs`, one machine a file, tests
+//! below each, a transcript of a flow's life among them. What its messages say becomes a variant of
+//! [`Feedback`]; its source side implements [`ReactionPoint`] and becomes a variant of [`AnyReaction`], and
+//! the compiler lists the arms left to write. Its page goes to `docs/schemes/`.
 
+pub mod headroom;
 pub mod pacer;
 pub mod pause;
 pub mod qcn;
+
+use crate::units::{Bytes, Instant, Rate};
+
+/// The source side of a congestion control scheme, for one limiter.
+pub trait ReactionPoint {
+    /// A notification for this limiter arrived.
+    fn on_feedback(&mut self, now: Instant, feedback: Feedback);
+    /// `size` octets of this limiter's flows left the port: sent, not merely queued.
+    fn on_sent(&mut self, now: Instant, size: Bytes);
+    /// The time `next_timeout` named has come. Early or repeated calls change nothing.
+    fn on_timeout(&mut self, now: Instant);
+    /// When `on_timeout` is next due. Ask again after every other call.
+    fn next_timeout(&self) -> Option<Instant>;
+    /// What the pacer holds the flows to, or `None` while nothing is limited.
+    fn limit(&self) -> Option<Rate>;
+    /// The port was paused for this limiter's priority. A driver that makes a reaction point during a pause
+    /// says so right after. Repeated calls change nothing.
+    fn on_paused(&mut self, now: Instant);
+    /// The pause is over. Without a pause before, nothing changes.
+    fn on_resumed(&mut self, now: Instant);
+}
+
+/// What a network tells the source of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Feedback {
+    /// A congestion notification message of QCN.
+    Cnm {
+        /// Its Quantized Feedback field: 1 to 63, the more the worse; 0 says nothing.
+        quantised: u8,
+    },
+}
+
+/// A reaction point of any scheme in this crate. The set is closed, so that a flow's state lives in its
+/// driver's arena without a heap; a scheme from outside enters one level up, as a [`ReactionPoint`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AnyReaction {
+    /// QCN's.
+    Qcn(qcn::QcnReaction),
+}
+
+impl ReactionPoint for AnyReaction {
+    #[inline]
+    fn on_feedback(&mut self, now: Instant, feedback: Feedback) {
+        match self {
+            Self::Qcn(it) => it.on_feedback(now, feedback),
+        }
+    }
+
+    #[inline]
+    fn on_sent(&mut self, now: Instant, size: Bytes) {
+        match self {
+            Self::Qcn(it) => it.on_sent(now, size),
+        }
+    }
+
+    #[inline]
+    fn on_timeout(&mut self, now: Instant) {
+        match self {
+            Self::Qcn(it) => it.on_timeout(now),
+        }
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Qcn(it) => it.next_timeout(),
+        }
+    }
+
+    #[inline]
+    fn limit(&self) -> Option<Rate> {
+        match self {
+            Self::Qcn(it) => it.limit(),
+        }
+    }
+
+    #[inline]
+    fn on_paused(&mut self, now: Instant) {
+        match self {
+            Self::Qcn(it) => it.on_paused(now),
+        }
+    }
+
+    #[inline]
+    fn on_resumed(&mut self, now: Instant) {
+        match self {
+            Self::Qcn(it) => it.on_resumed(now),
+        }
+    }
+}

@@ -1,8 +1,38 @@
-//! Quantized Congestion Notification, IEEE 802.1Qau.
+//! Quantized Congestion Notification, IEEE 802.1Qau (802.1Q clauses 30 to 33).
+//!
+//! A [`CongestionPoint`] watches one queue. Every so many octets it compares the queue with its set point
+//! and with the last sample, and where that is bad news it has one frame's source told: a congestion
+//! notification message with six bits of feedback. [`blame`] says which frame. At the source a
+//! [`QcnReaction`] cuts the rate of what that frame belonged to, and climbs back by itself: halfway to where
+//! it was (fast recovery), then beyond (active and hyper-active increase), counting octets and time.
+//!
+//! The sources of QCN differ in details. Two [`Profile`]s collect them, [`PRESETS`] are the parameter sets of
+//! known experiments, and each difference is a field of its own in [`CongestionConfig`] or
+//! [`ReactionConfig`]. [`OBJECTS`] are the managed objects of the standard, with range and default.
+//!
+//! # Where mixed feedback goes
+//!
+//! AF-QCN and its like weigh a flow's share into the feedback that its notification carries, and leave
+//! sampling, messages and reaction points alone. [`Sample`] is plain data for that reason: it is final where
+//! the queue is concerned, the next interval is already drawn, and what is sent may still be changed. Such a
+//! scheme is a function from a [`Sample`] and the blamed flow's share to an `Option<Sample>`, applied by the
+//! driver after [`blame`] and before the message is made; `None` sends none.
+
+mod congestion;
+mod culprit;
+mod objects;
+mod presets;
+mod reaction;
+
+pub use congestion::{CongestionPoint, Sample};
+pub use culprit::{Occupancy, blame};
+pub use objects::{OBJECTS, Object, OutOfRange, object};
+pub use presets::{PRESETS, Preset, Profile, preset};
+pub use reaction::{Phase, QcnReaction};
 
 use crate::units::{Bytes, Duration, Rate};
 
-/// Parameters of a congestion point.
+/// Parameters of a congestion point. The default is the standard's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionConfig {
     /// The queue length the loop steers to (`cpQsp`, Q_EQ).
@@ -21,29 +51,35 @@ pub struct CongestionConfig {
     pub keep_alive: bool,
 }
 
-/// How a congestion point turns feedback into six bits.
+/// How a congestion point turns feedback into six bits. F is the largest feedback, `cpQsp * (2 * cpW + 1)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantiser {
-    /// `floor(-fb * 63 / F)`, the default.
+    /// `floor(-fb * 63 / F)`, the default: 63 only at F itself.
     SixtyThreeths,
     /// `min(63, floor(-fb * 64 / F))`.
     SixtyFourths,
-    /// The six most significant bits of the largest possible `-fb`.
+    /// The six most significant bits of the largest possible `-fb`: a shift, and where F is no power of two,
+    /// less than 63 at the most.
     TopBits,
 }
 
 /// Which frame of a congested buffer is blamed when a sample falls due.
+///
+/// The first is the standard's choice and blames the flow that sends fastest. In a buffer that is not served
+/// first-in first-out that can be a victim, so the other two blame a resident frame instead (Unbiased QCN
+/// for scalable server-rack fabrics, section III-B).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Culprit {
     /// The frame whose arrival made the sample due.
     Arrival,
     /// A frame of the flow that holds most of the buffer.
     LargestOccupancy,
-    /// The frame in a uniformly chosen occupied unit of the buffer.
+    /// The frame in a uniformly chosen occupied unit of the buffer: a flow is hit in proportion to the room
+    /// it takes.
     RandomOccupancy,
 }
 
-/// Parameters of a reaction point.
+/// Parameters of a reaction point. The default is the standard's, on a port of 10 Gb/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReactionConfig {
     /// The rate at which the limiter is released (`rpgMaxRate`): the port's.
@@ -70,6 +106,21 @@ pub struct ReactionConfig {
     pub half_reload_in_ai: bool,
     /// Whether fast recovery lasts through the cycle numbered `threshold` (`stage > threshold` ends it).
     pub recovery_includes_threshold: bool,
+    /// Whether the steps of hyper-active increase are multiplied by `min(stages) - threshold` instead of
+    /// `min(stages) - threshold + 1`.
+    pub hai_excludes_threshold: bool,
     /// Whether the time cycle stands still while the port is paused.
     pub freeze_timer_while_paused: bool,
+}
+
+impl Default for CongestionConfig {
+    fn default() -> CongestionConfig {
+        Profile::Standard.congestion()
+    }
+}
+
+impl Default for ReactionConfig {
+    fn default() -> ReactionConfig {
+        Profile::Standard.reaction(Rate::from_gbps(10))
+    }
 }
