@@ -1,6 +1,7 @@
 //! The things a recording speaks of: ports, input buffers and flows, by name.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Index of an entity in its [`Catalog`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -45,6 +46,38 @@ pub enum EntityKind {
     },
 }
 
+/// The three sorts of entities, without their particulars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EntityClass {
+    /// Transmitting ports.
+    Port,
+    /// Input and receive buffers.
+    Input,
+    /// Flows.
+    Flow,
+}
+
+impl EntityClass {
+    /// All of them, in the order of a catalogue.
+    pub const ALL: [EntityClass; 3] = [EntityClass::Port, EntityClass::Input, EntityClass::Flow];
+
+    /// Its name in files and before a colon in a selector.
+    pub fn name(self) -> &'static str {
+        match self {
+            EntityClass::Port => "port",
+            EntityClass::Input => "input",
+            EntityClass::Flow => "flow",
+        }
+    }
+}
+
+impl fmt::Display for EntityClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// One thing that has series or totals in a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entity {
@@ -53,6 +86,17 @@ pub struct Entity {
     /// What it is.
     #[serde(flatten)]
     pub kind: EntityKind,
+}
+
+impl Entity {
+    /// Which sort it is.
+    pub fn class(&self) -> EntityClass {
+        match self.kind {
+            EntityKind::Port { .. } => EntityClass::Port,
+            EntityKind::Input { .. } => EntityClass::Input,
+            EntityKind::Flow { .. } => EntityClass::Flow,
+        }
+    }
 }
 
 /// All entities of a run, in the order the run numbered them: ports, inputs, then flows.
@@ -69,6 +113,21 @@ impl Catalog {
     /// The entity behind an id.
     pub fn get(&self, id: EntityId) -> &Entity {
         &self.entities[id.0 as usize]
+    }
+
+    /// How many entities there are.
+    pub fn len(&self) -> usize {
+        self.entities.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entities.is_empty()
+    }
+
+    /// The entity of this class and name.
+    pub fn find(&self, class: EntityClass, name: &str) -> Option<EntityId> {
+        self.iter().find(|(_, entity)| entity.class() == class && entity.name == name).map(|(id, _)| id)
     }
 
     /// Every entity with its id, in order.

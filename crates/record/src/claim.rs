@@ -3,6 +3,7 @@
 //! A claim names a metric over a window, reduces it over entities, judges a statistic of it over repeated
 //! runs, and compares with a bound. Scenarios write claims, metrics judge them; this is what they share.
 
+use crate::EntityClass;
 use crate::select::Selector;
 use serde::{Deserialize, Serialize};
 
@@ -119,6 +120,36 @@ pub enum Metric {
     },
 }
 
+impl Metric {
+    /// The sorts of entities it is measured on, the one that a bare pattern means first.
+    pub fn classes(&self) -> &'static [EntityClass] {
+        use EntityClass::{Flow, Input, Port};
+        match self {
+            Metric::Throughput | Metric::Recovery { .. } => &[Flow, Port],
+            Metric::SendRate
+            | Metric::DemandShare
+            | Metric::DeliveredShare
+            | Metric::ThroughputCv
+            | Metric::Limit
+            | Metric::Frames
+            | Metric::Reordered
+            | Metric::Latency => &[Flow],
+            Metric::Queue | Metric::QueuePeak | Metric::QueueDeviation | Metric::Settled { .. } => {
+                &[Port, Input]
+            }
+            Metric::Utilisation => &[Port],
+            Metric::PauseTime => &[Port, Input],
+            Metric::PauseCount => &[Input],
+            Metric::Cnms | Metric::Loss => &[Flow, Port, Input],
+            Metric::Convergence { series, .. } => match series {
+                ConvergingSeries::Limit => &[Flow],
+                ConvergingSeries::Throughput => &[Flow, Port],
+                ConvergingSeries::Queue => &[Port, Input],
+            },
+        }
+    }
+}
+
 /// The series that [`Metric::Convergence`] watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -219,4 +250,18 @@ pub enum FigureKind {
     Cnms,
     /// Mean rate of each entity over the window as bars, one group a configuration.
     Shares,
+}
+
+impl FigureKind {
+    /// The sorts of entities it can show, the one that a bare pattern means first.
+    pub fn classes(self) -> &'static [EntityClass] {
+        use EntityClass::{Flow, Input, Port};
+        match self {
+            FigureKind::Queue => &[Port, Input],
+            FigureKind::Throughput | FigureKind::Shares => &[Flow, Port],
+            FigureKind::Limit => &[Flow],
+            FigureKind::Pause => &[Port, Input],
+            FigureKind::Cnms => &[Flow, Port, Input],
+        }
+    }
 }

@@ -135,6 +135,24 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// Every kind, in the order of their numbers.
+    pub const ALL: [EventKind; 14] = [
+        EventKind::Stop,
+        EventKind::Go,
+        EventKind::Paused,
+        EventKind::Resumed,
+        EventKind::Cnm,
+        EventKind::Drop,
+        EventKind::Limited,
+        EventKind::Released,
+        EventKind::SourceOn,
+        EventKind::SourceOff,
+        EventKind::Service,
+        EventKind::LinkDown,
+        EventKind::LinkUp,
+        EventKind::MessageDone,
+    ];
+
     /// Its name in `events.parquet`.
     pub fn name(self) -> &'static str {
         match self {
@@ -190,4 +208,49 @@ pub trait Sink {
     fn event(&mut self, event: Event);
     /// The totals of one flow, at the end of the run.
     fn flow(&mut self, flow: EntityId, totals: FlowTotals);
+}
+
+/// Says everything to two sinks.
+#[derive(Clone, Debug)]
+pub struct Tee<A, B>(pub A, pub B);
+
+impl<A: Sink, B: Sink> Sink for Tee<A, B> {
+    fn begin_samples(&mut self, at: Instant) {
+        self.0.begin_samples(at);
+        self.1.begin_samples(at);
+    }
+
+    fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
+        self.0.sample(entity, quantity, value);
+        self.1.sample(entity, quantity, value);
+    }
+
+    fn event(&mut self, event: Event) {
+        self.0.event(event);
+        self.1.event(event);
+    }
+
+    fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
+        self.0.flow(flow, totals);
+        self.1.flow(flow, totals);
+    }
+}
+
+/// A borrowed sink is a sink, so that a [`Tee`] need not own its two.
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn begin_samples(&mut self, at: Instant) {
+        (**self).begin_samples(at);
+    }
+
+    fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
+        (**self).sample(entity, quantity, value);
+    }
+
+    fn event(&mut self, event: Event) {
+        (**self).event(event);
+    }
+
+    fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
+        (**self).flow(flow, totals);
+    }
 }

@@ -1,0 +1,431 @@
+//! The three Parquet tables of a run, written row group by row group.
+//!
+//! Tables are long and tidy: a row per sample instant and entity, per event, per flow; units in the column
+//! names. Entities stand by name for people and other tools, and by number for our own reader.
+
+use super::{EVENTS, FLOWS, SERIES};
+use crate::error::RecordError;
+use crate::manifest::{FORMAT, FileMark, ManifestDraft};
+use crate::{Catalog, EntityClass, EntityId, EntityKind, Event, EventKind, FlowTotals, Quantity};
+use arrow_array::builder::Int64Builder;
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int8Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array,
+    UInt32Array, UInt64Array,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use quell_proto::units::Instant;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows kept before they are handed to the encoder.
+const BATCH: usize = 8 * 1024;
+/// Rows of a row group: what the encoder holds at most, and what a killed run can lose.
+const ROW_GROUP: usize = 128 * 1024;
+
+/// The tables of one run, open.
+pub(super) struct Tables<W: Write + Send> {
+    pub(super) series: Series<W>,
+    pub(super) events: Events<W>,
+    pub(super) flows: Flows<W>,
+}
+
+/// A closed table, and how its file is known.
+pub(super) struct Written {
+    pub(super) name: &'static str,
+    pub(super) mark: FileMark,
+}
+
+impl<W: Write + Send> Tables<W> {
+    pub(super) fn create(
+        dir: &Path,
+        catalog: &Catalog,
+        draft: &ManifestDraft,
+        open: impl Fn(&Path) -> io::Result<W>,
+    ) -> Result<Tables<W>, RecordError> {
+        let names = Names::of(catalog);
+        let table = |name, schema| Table::create(dir, name, schema, draft, &open);
+        Ok(Tables {
+            series: Series::new(table(SERIES, Series::<W>::schema())?, names.clone()),
+            events: Events {
+                table: table(EVENTS, Events::<W>::schema())?,
+                names: names.clone(),
+                rows: Vec::new(),
+            },
+            flows: Flows {
+                table: table(FLOWS, Flows::<W>::schema())?,
+                rows: Vec::new(),
+                catalog: catalog.clone(),
+            },
+        })
+    }
+
+    pub(super) fn finish(self) -> Result<[Written; 3], RecordError> {
+        Ok([self.series.finish()?, self.events.finish()?, self.flows.finish()?])
+    }
+}
+
+/// `series.parquet`: a row for each sample instant and entity, a column for each quantity.
+pub(super) struct Series<W: Write + Send> {
+    table: Table<W>,
+    names: Names,
+    at: Option<Instant>,
+    /// The entity of the row begun last, if the instant has one.
+    entity: Option<EntityId>,
+    times: Vec<u64>,
+    entities: Vec<Option<EntityId>>,
+    columns: Vec<Int64Builder>,
+}
+
+impl<W: Write + Send> Series<W> {
+    fn schema() -> SchemaRef {
+        let mut fields = vec![
+            Field::new("time_ps", DataType::UInt64, false),
+            Field::new("entity_id", DataType::UInt32, true),
+            Field::new("entity", Names::entity_type(), true),
+            Field::new("class", Names::class_type(), true),
+        ];
+        fields.extend(Quantity::ALL.map(|quantity| Field::new(quantity.name(), DataType::Int64, true)));
+        Arc::new(Schema::new(fields))
+    }
+
+    fn new(table: Table<W>, names: Names) -> Series<W> {
+        let columns = Quantity::ALL.map(|_| Int64Builder::new()).into();
+        Series { table, names, at: None, entity: None, times: Vec::new(), entities: Vec::new(), columns }
+    }
+
+    pub(super) fn begin_samples(&mut self, at: Instant) -> Result<(), RecordError> {
+        self.end_instant();
+        (self.at, self.entity) = (Some(at), None);
+        if self.times.len() >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    pub(super) fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
+        if self.entity != Some(entity) {
+            self.entity = Some(entity);
+            self.begin_row();
+        }
+        let column = &mut self.columns[quantity as usize];
+        pad(column, self.times.len() - 1);
+        column.append_value(value);
+    }
+
+    /// An instant of which nothing was said still has a row, so that reading finds it.
+    fn end_instant(&mut self) {
+        if self.at.is_some() && self.entity.is_none() {
+            self.begin_row();
+        }
+    }
+
+    fn begin_row(&mut self) {
+        self.times.push(self.at.expect("a row begins before its values").ps());
+        self.entities.push(self.entity);
+    }
+
+    fn flush(&mut self) -> Result<(), RecordError> {
+        let rows = self.times.len();
+        let mut columns: Vec<ArrayRef> =
+            vec![Arc::new(UInt64Array::from(std::mem::take(&mut self.times))), ids(&self.entities)];
+        columns.extend(self.names.of_entities(&self.entities));
+        for column in &mut self.columns {
+            pad(column, rows);
+            columns.push(Arc::new(column.finish()));
+        }
+        self.entities.clear();
+        self.table.write(columns)
+    }
+
+    fn finish(mut self) -> Result<Written, RecordError> {
+        self.end_instant();
+        self.flush()?;
+        self.table.finish()
+    }
+}
+
+fn pad(column: &mut Int64Builder, rows: usize) {
+    use arrow_array::builder::ArrayBuilder;
+    if column.len() < rows {
+        column.append_nulls(rows - column.len());
+    }
+}
+
+/// `events.parquet`: a row for each event, in order.
+pub(super) struct Events<W: Write + Send> {
+    table: Table<W>,
+    names: Names,
+    rows: Vec<Event>,
+}
+
+impl<W: Write + Send> Events<W> {
+    fn schema() -> SchemaRef {
+        Arc::new(Schema::new(vec![
+            Field::new("time_ps", DataType::UInt64, false),
+            Field::new("kind", Names::class_type(), false),
+            Field::new("entity_id", DataType::UInt32, true),
+            Field::new("entity", Names::entity_type(), true),
+            Field::new("class", Names::class_type(), true),
+            Field::new("flow_id", DataType::UInt32, true),
+            Field::new("flow", Names::entity_type(), true),
+            Field::new("value", DataType::Int64, false),
+        ]))
+    }
+
+    pub(super) fn push(&mut self, event: Event) -> Result<(), RecordError> {
+        self.rows.push(event);
+        if self.rows.len() >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), RecordError> {
+        let entities: Vec<_> = self.rows.iter().map(|event| Some(event.entity)).collect();
+        let flows: Vec<_> = self.rows.iter().map(|event| event.flow).collect();
+        let [entity, class] = self.names.of_entities(&entities);
+        let [flow, _] = self.names.of_entities(&flows);
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(UInt64Array::from_iter_values(self.rows.iter().map(|event| event.at.ps()))),
+            self.names.of_kinds(self.rows.iter().map(|event| event.kind)),
+            ids(&entities),
+            entity,
+            class,
+            ids(&flows),
+            flow,
+            Arc::new(Int64Array::from_iter_values(self.rows.iter().map(|event| event.value))),
+        ];
+        self.rows.clear();
+        self.table.write(columns)
+    }
+
+    fn finish(mut self) -> Result<Written, RecordError> {
+        self.flush()?;
+        self.table.finish()
+    }
+}
+
+/// `flows.parquet`: a row for each flow.
+pub(super) struct Flows<W: Write + Send> {
+    table: Table<W>,
+    rows: Vec<(EntityId, FlowTotals)>,
+    catalog: Catalog,
+}
+
+/// A column of totals: its name, unit included, and how it is read and written.
+type Total = (&'static str, fn(&FlowTotals) -> u64, fn(&mut FlowTotals) -> &mut u64);
+
+/// The columns of totals, in order.
+pub(super) const TOTALS: [Total; 9] = [
+    ("offered_bytes", |it| it.offered_bytes, |it| &mut it.offered_bytes),
+    ("sent_bytes", |it| it.sent_bytes, |it| &mut it.sent_bytes),
+    ("delivered_bytes", |it| it.delivered_bytes, |it| &mut it.delivered_bytes),
+    ("delivered_frames", |it| it.delivered_frames, |it| &mut it.delivered_frames),
+    ("lost_frames", |it| it.lost_frames, |it| &mut it.lost_frames),
+    ("reordered_frames", |it| it.reordered_frames, |it| &mut it.reordered_frames),
+    ("cnms_received", |it| it.cnms_received, |it| &mut it.cnms_received),
+    ("latency_sum_ps", |it| it.latency_sum_ps, |it| &mut it.latency_sum_ps),
+    ("latency_max_ps", |it| it.latency_max_ps, |it| &mut it.latency_max_ps),
+];
+
+impl<W: Write + Send> Flows<W> {
+    fn schema() -> SchemaRef {
+        let mut fields = vec![
+            Field::new("flow_id", DataType::UInt32, true),
+            Field::new("flow", DataType::Utf8, false),
+            Field::new("from", DataType::Utf8, true),
+            Field::new("to", DataType::Utf8, true),
+            Field::new("priority", DataType::UInt8, true),
+            Field::new("demand_bps", DataType::UInt64, true),
+        ];
+        fields.extend(TOTALS.map(|(name, ..)| Field::new(name, DataType::UInt64, false)));
+        Arc::new(Schema::new(fields))
+    }
+
+    pub(super) fn push(&mut self, flow: EntityId, totals: FlowTotals) -> Result<(), RecordError> {
+        self.rows.push((flow, totals));
+        if self.rows.len() >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), RecordError> {
+        let entities = || self.rows.iter().map(|(id, _)| self.catalog.get(*id));
+        let flows: Vec<Option<(&str, &str, u8, Option<u64>)>> = entities()
+            .map(|entity| match &entity.kind {
+                EntityKind::Flow { from, to, priority, demand_bps } => {
+                    Some((&**from, &**to, *priority, *demand_bps))
+                }
+                _ => None,
+            })
+            .collect();
+        let ids: Vec<_> = self.rows.iter().map(|(id, _)| Some(*id)).collect();
+        let mut columns: Vec<ArrayRef> = vec![
+            self::ids(&ids),
+            Arc::new(StringArray::from_iter_values(entities().map(|entity| &entity.name))),
+            Arc::new(flows.iter().map(|flow| flow.map(|it| it.0)).collect::<StringArray>()),
+            Arc::new(flows.iter().map(|flow| flow.map(|it| it.1)).collect::<StringArray>()),
+            Arc::new(flows.iter().map(|flow| flow.map(|it| it.2)).collect::<UInt8Array>()),
+            Arc::new(flows.iter().map(|flow| flow.and_then(|it| it.3)).collect::<UInt64Array>()),
+        ];
+        for (_, read, _) in TOTALS {
+            columns.push(Arc::new(UInt64Array::from_iter_values(self.rows.iter().map(|(_, it)| read(it)))));
+        }
+        self.rows.clear();
+        self.table.write(columns)
+    }
+
+    fn finish(mut self) -> Result<Written, RecordError> {
+        self.flush()?;
+        self.table.finish()
+    }
+}
+
+/// The words that columns point into instead of repeating them.
+#[derive(Clone)]
+struct Names {
+    entities: ArrayRef,
+    /// The class of each entity, by its number in `classes`.
+    class_of: Arc<[i8]>,
+    classes: ArrayRef,
+    kinds: ArrayRef,
+}
+
+impl Names {
+    fn of(catalog: &Catalog) -> Names {
+        let entities = StringArray::from_iter_values(catalog.entities.iter().map(|entity| &entity.name));
+        Names {
+            entities: Arc::new(entities),
+            class_of: catalog.entities.iter().map(|entity| entity.class() as i8).collect(),
+            classes: Arc::new(StringArray::from_iter_values(EntityClass::ALL.map(EntityClass::name))),
+            kinds: Arc::new(StringArray::from_iter_values(EventKind::ALL.map(EventKind::name))),
+        }
+    }
+
+    // Signed keys, because pandas takes no unsigned ones.
+    fn entity_type() -> DataType {
+        DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+    }
+
+    fn class_type() -> DataType {
+        DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8))
+    }
+
+    /// The columns of names and of classes.
+    fn of_entities(&self, ids: &[Option<EntityId>]) -> [ArrayRef; 2] {
+        let name = |id: EntityId| i32::try_from(id.0).expect("fewer than 2^31 entities");
+        let names: Int32Array = ids.iter().map(|id| id.map(name)).collect();
+        let class = |id: EntityId| self.class_of[id.0 as usize];
+        let classes: Int8Array = ids.iter().map(|id| id.map(class)).collect();
+        [
+            Arc::new(DictionaryArray::<Int32Type>::new(names, Arc::clone(&self.entities))),
+            Arc::new(DictionaryArray::<Int8Type>::new(classes, Arc::clone(&self.classes))),
+        ]
+    }
+
+    fn of_kinds(&self, kinds: impl Iterator<Item = EventKind>) -> ArrayRef {
+        let kinds = Int8Array::from_iter_values(kinds.map(|kind| kind as i8));
+        Arc::new(DictionaryArray::<Int8Type>::new(kinds, Arc::clone(&self.kinds)))
+    }
+}
+
+fn ids(ids: &[Option<EntityId>]) -> ArrayRef {
+    Arc::new(ids.iter().map(|id| id.map(|id| id.0)).collect::<UInt32Array>())
+}
+
+/// One Parquet file on its way to disk.
+struct Table<W: Write + Send> {
+    name: &'static str,
+    path: PathBuf,
+    schema: SchemaRef,
+    writer: ArrowWriter<Marked<W>>,
+}
+
+impl<W: Write + Send> Table<W> {
+    fn create(
+        dir: &Path,
+        name: &'static str,
+        schema: SchemaRef,
+        draft: &ManifestDraft,
+        open: impl Fn(&Path) -> io::Result<W>,
+    ) -> Result<Table<W>, RecordError> {
+        let path = dir.join(name);
+        let file = open(&path).map_err(|error| RecordError::io(&path, "write", error))?;
+        let writer = ArrowWriter::try_new(Marked::new(file), Arc::clone(&schema), Some(properties(draft)));
+        let writer = writer.map_err(|error| refused(&path, error))?;
+        Ok(Table { name, path, schema, writer })
+    }
+
+    fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), RecordError> {
+        let batch =
+            RecordBatch::try_new(Arc::clone(&self.schema), columns).expect("columns follow the schema");
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        self.writer.write(&batch).map_err(|error| refused(&self.path, error))
+    }
+
+    fn finish(mut self) -> Result<Written, RecordError> {
+        self.writer.finish().map_err(|error| refused(&self.path, error))?;
+        let file = self.writer.inner_mut();
+        file.flush().map_err(|error| RecordError::io(&self.path, "write", error))?;
+        Ok(Written { name: self.name, mark: file.mark() })
+    }
+}
+
+fn properties(draft: &ManifestDraft) -> WriterProperties {
+    let said = |key: &str, value: String| KeyValue::new(format!("quell.{key}"), value);
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(ROW_GROUP))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_created_by(format!("quell {}", draft.tool_version))
+        .set_key_value_metadata(Some(vec![
+            said("format", FORMAT.to_string()),
+            said("scenario", draft.scenario.id.clone()),
+            said("configuration", draft.configuration.clone()),
+            said("seed", draft.seed.to_string()),
+        ]))
+        .build()
+}
+
+/// What the disk said, taken out of what Parquet made of it.
+fn refused(path: &Path, error: ParquetError) -> RecordError {
+    let error = match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    };
+    RecordError::io(path, "write", error)
+}
+
+/// Counts and hashes what passes through, so that a file is known without reading it again.
+struct Marked<W> {
+    inner: W,
+    bytes: u64,
+    hasher: blake3::Hasher,
+}
+
+impl<W: Write> Marked<W> {
+    fn new(inner: W) -> Marked<W> {
+        Marked { inner, bytes: 0, hasher: blake3::Hasher::new() }
+    }
+
+    fn mark(&self) -> FileMark {
+        FileMark { bytes: self.bytes, blake3: self.hasher.finalize().to_hex().to_string() }
+    }
+}
+
+impl<W: Write> Write for Marked<W> {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(octets)?;
+        self.hasher.update(&octets[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

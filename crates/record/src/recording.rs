@@ -1,0 +1,272 @@
+//! A recording in memory: what metrics, claims and figures read.
+
+use crate::claim::Window;
+use crate::{Catalog, Digest, Digester, EntityId, Event, FlowTotals, Quantity, Sink};
+use quell_proto::units::{Duration, Instant};
+use std::ops::Range;
+
+/// What one run said, in memory and by entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// What it speaks of.
+    pub catalog: Catalog,
+    /// The sample instants, rising. Sample `i` covers the time after `times[i - 1]` up to `times[i]`; the first
+    /// one covers the time since the start.
+    pub times: Vec<Instant>,
+    /// What happened, in order of time.
+    pub events: Vec<Event>,
+    /// The totals of each flow, in order of entity.
+    pub flows: Vec<(EntityId, FlowTotals)>,
+    /// The digest of all of it.
+    pub digest: Digest,
+    /// Whether the run came to its end; `false` if it was interrupted.
+    pub complete: bool,
+    table: Table,
+}
+
+impl Recording {
+    /// The values of one quantity of one entity, one for each of `times`; `None` if it was not recorded, or
+    /// not at every one of them (see [`Recording::value`]).
+    pub fn series(&self, entity: EntityId, quantity: Quantity) -> Option<&[i64]> {
+        let column = self.table.column(entity, quantity)?;
+        (column.gaps.is_empty() && column.values.len() == self.times.len()).then_some(&column.values)
+    }
+
+    /// The value at one sample, if it was recorded there.
+    pub fn value(&self, entity: EntityId, quantity: Quantity, sample: usize) -> Option<i64> {
+        self.table.column(entity, quantity)?.value(sample)
+    }
+
+    /// The totals of one flow.
+    pub fn totals(&self, flow: EntityId) -> Option<&FlowTotals> {
+        let at = self.flows.binary_search_by_key(&flow, |(id, _)| *id).ok()?;
+        Some(&self.flows[at].1)
+    }
+
+    /// The samples that cover a window: those whose interval shares any time with it. Where the producer sampled
+    /// at the window's ends, they cover just the window; [`Recording::span`] says what they do cover.
+    pub fn covering(&self, window: Window) -> Range<usize> {
+        let first = self.times.partition_point(|time| time.ps() <= window.from_ps);
+        let ended_before = self.times.partition_point(|time| time.ps() < window.to_ps);
+        let last = if ended_before < self.times.len() { ended_before + 1 } else { ended_before };
+        if window.from_ps >= window.to_ps { first..first } else { first..last.max(first) }
+    }
+
+    /// The time that samples cover together: after the first instant, up to the second.
+    pub fn span(&self, samples: Range<usize>) -> (Instant, Instant) {
+        let end_of = |count: usize| match count {
+            0 => Instant::START,
+            _ => self.times[count - 1],
+        };
+        (end_of(samples.start), end_of(samples.end.max(samples.start)))
+    }
+
+    /// How long one sample's interval is.
+    pub fn interval(&self, sample: usize) -> Duration {
+        let (from, to) = self.span(sample..sample + 1);
+        to.saturating_since(from)
+    }
+
+    /// The events of a window.
+    pub fn events_in(&self, window: Window) -> &[Event] {
+        let first = self.events.partition_point(|event| event.at.ps() < window.from_ps);
+        let end = self.events.partition_point(|event| event.at.ps() < window.to_ps);
+        &self.events[first..end.max(first)]
+    }
+
+    /// The last instant it knows of: how much time it covers.
+    pub fn end(&self) -> Instant {
+        self.times.last().copied().unwrap_or(Instant::START)
+    }
+
+    /// Says everything again, in order: to write a recording to disk, or to take its digest anew.
+    pub fn replay(&self, sink: &mut dyn Sink) {
+        for (sample, &at) in self.times.iter().enumerate() {
+            sink.begin_samples(at);
+            for (entity, _) in self.catalog.iter() {
+                for quantity in Quantity::ALL {
+                    if let Some(value) = self.value(entity, quantity, sample) {
+                        sink.sample(entity, quantity, value);
+                    }
+                }
+            }
+        }
+        for &event in &self.events {
+            sink.event(event);
+        }
+        for &(flow, totals) in &self.flows {
+            sink.flow(flow, totals);
+        }
+    }
+}
+
+/// A sink that becomes a [`Recording`].
+#[derive(Clone, Debug)]
+pub struct Memory {
+    catalog: Catalog,
+    times: Vec<Instant>,
+    events: Vec<Event>,
+    flows: Vec<(EntityId, FlowTotals)>,
+    table: Table,
+    digester: Digester,
+    order: Order,
+}
+
+impl Memory {
+    /// An empty one, for a run of these entities.
+    pub fn new(catalog: Catalog) -> Memory {
+        Memory {
+            table: Table::new(catalog.len()),
+            catalog,
+            times: Vec::new(),
+            events: Vec::new(),
+            flows: Vec::new(),
+            digester: Digester::new(),
+            order: Order::default(),
+        }
+    }
+
+    /// Room for the samples of a run whose length is known, so that series do not grow by copying.
+    pub fn expect_samples(&mut self, samples: usize) {
+        self.table.expected = samples;
+        self.times.reserve(samples);
+    }
+
+    /// The recording; `complete` says whether the run came to its end.
+    pub fn finish(self, complete: bool) -> Recording {
+        Recording {
+            catalog: self.catalog,
+            times: self.times,
+            events: self.events,
+            flows: self.flows,
+            digest: self.digester.digest(),
+            complete,
+            table: self.table,
+        }
+    }
+}
+
+impl Sink for Memory {
+    fn begin_samples(&mut self, at: Instant) {
+        self.order.row(at);
+        self.digester.begin_samples(at);
+        self.times.push(at);
+    }
+
+    fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
+        self.order.value(entity, quantity);
+        self.digester.sample(entity, quantity, value);
+        self.table.push(entity, quantity, self.times.len() - 1, value);
+    }
+
+    fn event(&mut self, event: Event) {
+        self.digester.event(event);
+        self.events.push(event);
+    }
+
+    fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
+        self.digester.flow(flow, totals);
+        self.flows.push((flow, totals));
+    }
+}
+
+/// Holds a producer to the order that [`Sink`] asks for: digests and files rest on it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Order {
+    row: Option<Instant>,
+    value: Option<(EntityId, Quantity)>,
+}
+
+impl Order {
+    /// # Panics
+    /// When rows do not rise.
+    pub(crate) fn row(&mut self, at: Instant) {
+        assert!(
+            self.row.is_none_or(|before| before < at),
+            "samples at {at} come after those of a later time"
+        );
+        (self.row, self.value) = (Some(at), None);
+    }
+
+    /// # Panics
+    /// When values of a row are not in order of entity and quantity, or precede every row.
+    pub(crate) fn value(&mut self, entity: EntityId, quantity: Quantity) {
+        let value = (entity, quantity);
+        assert!(self.row.is_some(), "a sample of {} before any row", quantity.name());
+        assert!(self.value.is_none_or(|before| before < value), "{value:?} said out of order in its row");
+        self.value = Some(value);
+    }
+}
+
+/// Every series, found by entity and quantity without a search.
+#[derive(Clone, Debug)]
+struct Table {
+    /// For each entity and quantity the place in `columns`, or `NONE`.
+    places: Vec<u32>,
+    columns: Vec<Column>,
+    /// How many samples to make room for.
+    expected: usize,
+}
+
+impl Table {
+    const NONE: u32 = u32::MAX;
+
+    fn new(entities: usize) -> Table {
+        let places = vec![Self::NONE; entities * Quantity::ALL.len()];
+        Table { places, columns: Vec::new(), expected: 0 }
+    }
+
+    fn place(entity: EntityId, quantity: Quantity) -> usize {
+        entity.0 as usize * Quantity::ALL.len() + quantity as usize
+    }
+
+    fn column(&self, entity: EntityId, quantity: Quantity) -> Option<&Column> {
+        match *self.places.get(Self::place(entity, quantity))? {
+            Self::NONE => None,
+            place => Some(&self.columns[place as usize]),
+        }
+    }
+
+    fn push(&mut self, entity: EntityId, quantity: Quantity, sample: usize, value: i64) {
+        let place = &mut self.places[Self::place(entity, quantity)];
+        if *place == Self::NONE {
+            *place = u32::try_from(self.columns.len()).expect("fewer than 2^32 series");
+            let values = Vec::with_capacity(self.expected);
+            self.columns.push(Column { values, gaps: Vec::new() });
+        }
+        self.columns[*place as usize].push(sample, value);
+    }
+}
+
+/// Equal if they give the same values, whatever order the series came in.
+impl PartialEq for Table {
+    fn eq(&self, other: &Table) -> bool {
+        let column = |table: &Table, place: u32| table.columns.get(place as usize).cloned();
+        self.places.len() == other.places.len()
+            && self.places.iter().zip(&other.places).all(|(&a, &b)| column(self, a) == column(other, b))
+    }
+}
+
+impl Eq for Table {}
+
+/// One series. Where nothing was said, a zero keeps the place and `gaps` its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Column {
+    values: Vec<i64>,
+    gaps: Vec<usize>,
+}
+
+impl Column {
+    fn push(&mut self, sample: usize, value: i64) {
+        while self.values.len() < sample {
+            self.gaps.push(self.values.len());
+            self.values.push(0);
+        }
+        self.values.push(value);
+    }
+
+    fn value(&self, sample: usize) -> Option<i64> {
+        let value = *self.values.get(sample)?;
+        self.gaps.binary_search(&sample).is_err().then_some(value)
+    }
+}
