@@ -84,3 +84,108 @@ impl Splitmix {
         mixed ^ (mixed >> 31)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rand_xoshiro::rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_reference_vector_comes_out() {
+        let mut dice = Dice::from_state([1, 2, 3, 4]);
+        // The first outputs of the authors' C code from this state.
+        for expected in [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386] {
+            assert_eq!(dice.next_u64(), expected);
+        }
+    }
+
+    #[test]
+    fn splitmix_is_the_one_that_others_seed_with() {
+        let mut ours = Splitmix(42);
+        let mut theirs = SplitMix64::seed_from_u64(42);
+        for _ in 0..100 {
+            assert_eq!(ours.next(), theirs.next_u64());
+        }
+    }
+
+    #[test]
+    fn every_name_of_a_stream_counts() {
+        let mut firsts = BTreeSet::new();
+        for seed in 0..10 {
+            for entity in 0..10 {
+                for purpose in 0..10 {
+                    firsts.insert(Dice::new(seed, entity, purpose).next_u64());
+                }
+            }
+        }
+        assert_eq!(firsts.len(), 1000);
+    }
+
+    #[test]
+    fn below_favours_nobody() {
+        // Of 3 * 2^62 numbers, the plain high half of the product gives every third one half of the draws.
+        let mut dice = Dice::new(1, 2, 3);
+        let mut counts = [0u32; 3];
+        for _ in 0..30_000 {
+            counts[(dice.below(3 << 62) % 3) as usize] += 1;
+        }
+        assert!(counts.iter().all(|count| (9_500..10_500).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn below_reaches_every_number() {
+        let mut dice = Dice::new(1, 2, 3);
+        let drawn: BTreeSet<_> = (0..1000).map(|_| dice.below(7)).collect();
+        assert_eq!(drawn, (0..7).collect());
+    }
+
+    #[test]
+    fn jitter_covers_its_range_and_no_more() {
+        let mut dice = Dice::new(1, 2, 3);
+        let drawn: BTreeSet<_> = (0..10_000).map(|_| dice.jitter(100, 15)).collect();
+        assert_eq!(drawn, (85..=115).collect());
+    }
+
+    #[test]
+    fn no_jitter_draws_nothing() {
+        let mut dice = Dice::new(1, 2, 3);
+        let before = dice.clone();
+        assert_eq!(dice.jitter(150_000, 0), 150_000);
+        assert_eq!(dice, before);
+    }
+
+    #[test]
+    #[should_panic(expected = "a draw from nothing")]
+    fn nothing_is_below_zero() {
+        Dice::new(1, 2, 3).below(0);
+    }
+
+    proptest! {
+        #[test]
+        fn streams_agree_with_another_implementation(state: [u64; 4]) {
+            prop_assume!(state != [0; 4]);
+            let mut seed = [0; 32];
+            for (octets, word) in seed.chunks_exact_mut(8).zip(state) {
+                octets.copy_from_slice(&word.to_le_bytes());
+            }
+            let mut ours = Dice::from_state(state);
+            let mut theirs = Xoshiro256PlusPlus::from_seed(seed);
+            for _ in 0..50 {
+                prop_assert_eq!(ours.next_u64(), theirs.next_u64());
+            }
+        }
+
+        #[test]
+        fn draws_stay_in_their_range(seed: u64, n in 1u64.., value: u64, percent in 0u8..=100) {
+            let mut dice = Dice::new(seed, 0, 0);
+            prop_assert!(dice.below(n) < n);
+            prop_assert!(dice.unit53() < 1 << 53);
+            let drawn = u128::from(dice.jitter(value, percent)) * 100;
+            let (value, percent) = (u128::from(value), u128::from(percent));
+            prop_assert!(drawn >= value * (100 - percent) && drawn <= value * (100 + percent));
+        }
+    }
+}
