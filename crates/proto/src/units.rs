@@ -263,7 +263,7 @@ impl SubAssign for Bytes {
 fn write_exact(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt::Result {
     let (scale, name) = units
         .iter()
-        .find(|(scale, _)| value >= *scale && value % scale == 0)
+        .find(|(scale, _)| value >= *scale && value.is_multiple_of(*scale))
         .or(units.last())
         .expect("every quantity has a smallest unit");
     write!(f, "{}{name}", value / scale)
