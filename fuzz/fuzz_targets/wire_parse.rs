@@ -1,0 +1,36 @@
+//! Any octets are a frame or an error, and a frame that was read can be written and read again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use quell_proto::wire::{AnyFrame, Frame, Header, MIN_FRAME, WireError, parse};
+
+fuzz_target!(|octets: &[u8]| {
+    // Headers carry every bit, so they come back octet by octet, whatever the EtherType.
+    if let Ok(header) = Header::parse(octets) {
+        let mut again = [0; Header::LONGEST];
+        let length = header.emit(&mut again).expect("the longest header has room");
+        assert_eq!(length, header.payload_at());
+        assert_eq!(again[..length], octets[..length]);
+    }
+    let Ok(frame) = parse(octets) else { return };
+    assert_eq!(Frame::parse(octets).map(|frame| frame.header), Ok(frame.header()));
+
+    let mut again = vec![0xa5; octets.len().max(MIN_FRAME)];
+    let length = frame.emit(&mut again).expect("a frame is never longer than what it was read from, padded");
+    assert!(length >= MIN_FRAME);
+    match (frame, parse(&again[..length])) {
+        // Nothing tells a data frame's padding from its payload.
+        (AnyFrame::Data(sent), Ok(AnyFrame::Data(read))) => {
+            assert_eq!(sent.header, read.header);
+            let (payload, padding) = read.payload.split_at(sent.payload.len());
+            assert_eq!(payload, sent.payload);
+            assert!(padding.iter().all(|octet| *octet == 0));
+        }
+        (sent, read) => assert_eq!(read, Ok(sent)),
+    }
+
+    let (need, have) = (length, length - 1);
+    let mut small = vec![0xa5; have];
+    assert_eq!(frame.emit(&mut small), Err(WireError::NoRoom { need, have }));
+    assert!(small.iter().all(|octet| *octet == 0xa5));
+});
