@@ -1,0 +1,258 @@
+//! What is kept of one run once its recording is dropped: the numbers its claims need, the lines its figures
+//! draw, and the totals its summary shows. Small whatever the length of the run, and serialisable.
+
+use crate::figure::Drawn;
+use crate::metric::{self, PS};
+use quell_record::claim::{Claim, FigureSpec, Window};
+use quell_record::{EntityClass, EntityId, EntityKind, FlowTotals, Quantity, Recording};
+use serde::{Deserialize, Serialize};
+
+/// One run, reduced to what the report needs of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Extract {
+    /// The configuration it ran.
+    pub configuration: String,
+    /// Its seed.
+    pub seed: u64,
+    /// For each claim what it measured here; `None` where the claim does not concern the configuration.
+    pub claims: Vec<Option<Taken>>,
+    /// For each figure what it draws of this run; `None` where the figure leaves the configuration out.
+    pub figures: Vec<Option<Drawn>>,
+    /// The run in numbers.
+    pub totals: Totals,
+    /// The flows that carried most, at most [`Extract::MOST_ROWS`] of them.
+    pub flows: Vec<FlowRow>,
+    /// The ports that carried most and the buffers that held most, likewise.
+    pub ports: Vec<PortRow>,
+}
+
+/// The values of one claim in one run, before any judgement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Taken {
+    /// The names of the entities it was taken of.
+    pub entities: Vec<String>,
+    /// The windows, as the claim lists them.
+    pub windows: Vec<Window>,
+    /// `values[w][e]`: entity `e` in window `w`, or why there is no such number.
+    pub values: Vec<Vec<Result<f64, String>>>,
+    /// Why nothing could be taken at all, if so: the selector chose nothing.
+    pub problem: Option<String>,
+}
+
+/// A run in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Simulated seconds.
+    pub seconds: f64,
+    /// Octets delivered by all flows.
+    pub delivered_bytes: f64,
+    /// Frames delivered.
+    pub delivered_frames: f64,
+    /// Frames dropped anywhere.
+    pub lost_frames: f64,
+    /// Frames delivered out of order.
+    pub reordered_frames: f64,
+    /// Notifications that reached a source.
+    pub cnms: f64,
+    /// Seconds that ports were held paused, summed over ports.
+    pub paused_seconds: f64,
+    /// The most that any port of a switch held, in octets.
+    pub peak_queue_bytes: f64,
+    /// Mean seconds from adapter to receiver; zero if nothing was delivered.
+    pub latency_seconds: f64,
+}
+
+/// One flow in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowRow {
+    /// Its name.
+    pub name: String,
+    /// Bits per second put into the adapter, over the whole run.
+    pub offered_bps: f64,
+    /// Bits per second delivered, over the whole run.
+    pub delivered_bps: f64,
+    /// Frames lost.
+    pub lost_frames: u64,
+    /// Notifications received.
+    pub cnms: u64,
+    /// Mean seconds from adapter to receiver.
+    pub latency_seconds: f64,
+    /// The longest such time.
+    pub latency_max_seconds: f64,
+}
+
+/// One port or buffer in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PortRow {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a transmitting port; else an input or receive buffer.
+    pub transmits: bool,
+    /// Bits per second transmitted, over the whole run.
+    pub carried_bps: f64,
+    /// Mean octets held.
+    pub queue_bytes: f64,
+    /// Most octets held.
+    pub queue_peak_bytes: f64,
+    /// Ports: seconds held by the peer. Buffers: seconds the peer was held.
+    pub paused_seconds: f64,
+    /// Notifications sent.
+    pub cnms: f64,
+    /// Frames dropped.
+    pub dropped_frames: f64,
+}
+
+impl Extract {
+    /// How many flows, and how many ports and buffers, a summary keeps.
+    pub const MOST_ROWS: usize = 100;
+
+    /// Takes from a recording all that judging and drawing will ask of it.
+    pub fn take(
+        recording: &Recording,
+        configuration: &str,
+        seed: u64,
+        claims: &[Claim],
+        figures: &[FigureSpec],
+    ) -> Extract {
+        let concerns = |claim: &Claim| {
+            claim.configurations.iter().any(|name| name == configuration)
+                || claim.measure.relative_to.as_deref() == Some(configuration)
+        };
+        let draws = |spec: &FigureSpec| spec.configurations.iter().any(|name| name == configuration);
+        Extract {
+            configuration: configuration.to_owned(),
+            seed,
+            claims: claims.iter().map(|it| concerns(it).then(|| Taken::of(recording, it))).collect(),
+            figures: figures
+                .iter()
+                .map(|it| draws(it).then(|| Drawn::take(recording, it, configuration, claims)))
+                .collect(),
+            totals: Totals::of(recording),
+            flows: flow_rows(recording),
+            ports: port_rows(recording),
+        }
+    }
+}
+
+impl Taken {
+    fn of(recording: &Recording, claim: &Claim) -> Taken {
+        let measure = &claim.measure;
+        let classes = measure.metric.classes();
+        let (entities, problem) = match measure.of.check(&recording.catalog, classes) {
+            Ok(entities) => (entities, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let take = |entity, window| {
+            metric::measure(recording, &measure.metric, entity, window).map_err(|why| why.to_string())
+        };
+        Taken {
+            values: measure
+                .over
+                .iter()
+                .map(|&window| entities.iter().map(|&entity| take(entity, window)).collect())
+                .collect(),
+            entities: entities.iter().map(|&id| recording.catalog.get(id).name.clone()).collect(),
+            windows: measure.over.clone(),
+            problem,
+        }
+    }
+}
+
+impl Totals {
+    fn of(recording: &Recording) -> Totals {
+        let flows = recording.flows.iter().map(|(_, totals)| totals);
+        let total = |of: fn(&FlowTotals) -> u64| flows.clone().map(|it| of(it) as f64).sum::<f64>();
+        let frames = total(|it| it.delivered_frames);
+        let latency = total(|it| it.latency_sum_ps) / PS;
+        let mut totals = Totals {
+            seconds: recording.end().ps() as f64 / PS,
+            delivered_bytes: total(|it| it.delivered_bytes),
+            delivered_frames: frames,
+            lost_frames: total(|it| it.lost_frames),
+            reordered_frames: total(|it| it.reordered_frames),
+            cnms: total(|it| it.cnms_received),
+            latency_seconds: if frames > 0.0 { latency / frames } else { 0.0 },
+            ..Totals::default()
+        };
+        for (id, entity) in recording.catalog.iter() {
+            if let EntityKind::Port { of_switch, .. } = entity.kind {
+                totals.paused_seconds += sum(recording, id, Quantity::PausedPs) / PS;
+                if of_switch {
+                    let peak = peak(recording, id, Quantity::QueuePeakBytes);
+                    totals.peak_queue_bytes = totals.peak_queue_bytes.max(peak);
+                }
+            }
+        }
+        totals
+    }
+}
+
+fn flow_rows(recording: &Recording) -> Vec<FlowRow> {
+    let seconds = recording.end().ps() as f64 / PS;
+    let rate = |octets: u64| if seconds > 0.0 { octets as f64 * 8.0 / seconds } else { 0.0 };
+    let row = |(id, totals): &(EntityId, FlowTotals)| FlowRow {
+        name: recording.catalog.get(*id).name.clone(),
+        offered_bps: rate(totals.offered_bytes),
+        delivered_bps: rate(totals.delivered_bytes),
+        lost_frames: totals.lost_frames,
+        cnms: totals.cnms_received,
+        latency_seconds: totals.latency_sum_ps as f64 / PS / totals.delivered_frames.max(1) as f64,
+        latency_max_seconds: totals.latency_max_ps as f64 / PS,
+    };
+    let rows = recording.flows.iter().map(row).collect();
+    most(rows, |row: &FlowRow| row.offered_bps.max(row.delivered_bps))
+}
+
+fn port_rows(recording: &Recording) -> Vec<PortRow> {
+    let seconds = recording.end().ps() as f64 / PS;
+    let mut rows = Vec::new();
+    for (id, entity) in recording.catalog.iter() {
+        let class = entity.class();
+        if class == EntityClass::Flow {
+            continue;
+        }
+        let transmits = class == EntityClass::Port;
+        let held = if transmits { Quantity::PausedPs } else { Quantity::StoppedPs };
+        let carried = sum(recording, id, Quantity::TxBytes) * 8.0;
+        let row = PortRow {
+            name: entity.name.clone(),
+            transmits,
+            carried_bps: if seconds > 0.0 { carried / seconds } else { 0.0 },
+            queue_bytes: mean(recording, id, Quantity::QueueMeanBytes),
+            queue_peak_bytes: peak(recording, id, Quantity::QueuePeakBytes),
+            paused_seconds: sum(recording, id, held) / PS,
+            cnms: sum(recording, id, Quantity::CnmsSent),
+            dropped_frames: sum(recording, id, Quantity::DroppedFrames),
+        };
+        if row.carried_bps > 0.0 || row.queue_peak_bytes > 0.0 {
+            rows.push(row);
+        }
+    }
+    most(rows, |row: &PortRow| row.queue_bytes)
+}
+
+/// The rows with the greatest `weight`, in their first order.
+fn most<R>(rows: Vec<R>, weight: impl Fn(&R) -> f64) -> Vec<R> {
+    if rows.len() <= Extract::MOST_ROWS {
+        return rows;
+    }
+    let mut weights: Vec<f64> = rows.iter().map(&weight).collect();
+    weights.sort_by(|a, b| b.total_cmp(a));
+    let least = weights[Extract::MOST_ROWS - 1];
+    rows.into_iter().filter(|row| weight(row) >= least).take(Extract::MOST_ROWS).collect()
+}
+
+fn sum(recording: &Recording, id: EntityId, quantity: Quantity) -> f64 {
+    recording.series(id, quantity).map_or(0.0, |values| values.iter().map(|&value| value as f64).sum())
+}
+
+fn peak(recording: &Recording, id: EntityId, quantity: Quantity) -> f64 {
+    recording.series(id, quantity).and_then(|values| values.iter().max()).map_or(0.0, |&value| value as f64)
+}
+
+fn mean(recording: &Recording, id: EntityId, quantity: Quantity) -> f64 {
+    let values = recording.series(id, quantity).unwrap_or_default();
+    let levels =
+        values.iter().enumerate().map(|(at, &value)| (value as f64, recording.interval(at).ps() as f64));
+    metric::stats::weighted_mean(levels).unwrap_or(0.0)
+}

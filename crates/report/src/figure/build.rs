@@ -1,0 +1,258 @@
+//! From the runs of all configurations to figures.
+
+use super::{Bar, Body, Drawn, DrawnLine, Figure, Group, Line, Panel, Reference};
+use crate::extract::Extract;
+use crate::metric::stats;
+use crate::unit::Unit;
+use quell_record::claim::{FigureKind, FigureSpec};
+
+/// From this many runs on a band leaves out the lowest and the highest tenth.
+const RUNS_FOR_A_BAND: usize = 10;
+/// More bars than this do not fit beside each other.
+const MOST_BARS_A_PANEL: usize = 36;
+
+/// Draws every figure from what the runs contributed.
+pub fn figures(specs: &[FigureSpec], extracts: &[Extract]) -> Vec<Figure> {
+    specs.iter().enumerate().map(|(index, spec)| build(index, spec, extracts)).collect()
+}
+
+fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
+    let runs_of = |configuration: &str| {
+        let mut runs: Vec<&Extract> =
+            extracts.iter().filter(|it| it.configuration == configuration).collect();
+        runs.sort_by_key(|it| it.seed);
+        runs.into_iter().filter_map(|it| it.figures.get(index)?.as_ref()).collect::<Vec<&Drawn>>()
+    };
+    let parts: Vec<Part<'_>> = spec
+        .configurations
+        .iter()
+        .map(|name| Part { configuration: name, runs: runs_of(name) })
+        .filter(|part| !part.runs.is_empty())
+        .collect();
+    let mut palette = Palette::default();
+    let panels = match spec.kind {
+        FigureKind::Shares => bar_panels(&parts, &mut palette),
+        _ if spec.overlay => vec![overlay(spec.kind, &parts, &mut palette)],
+        _ => parts.iter().map(|part| panel(spec.kind, part, &mut palette)).collect(),
+    };
+    Figure {
+        title: spec.title.clone(),
+        stem: stem(index, &spec.title),
+        kind: spec.kind,
+        caption: caption(spec.kind, &parts),
+        unit: match spec.kind {
+            FigureKind::Queue => Unit::Bytes,
+            FigureKind::Throughput | FigureKind::Limit | FigureKind::Shares => Unit::BitsPerSecond,
+            FigureKind::Pause => Unit::Fraction,
+            FigureKind::Cnms => Unit::Plain,
+        },
+        panels,
+    }
+}
+
+/// One configuration's runs.
+struct Part<'a> {
+    configuration: &'a str,
+    runs: Vec<&'a Drawn>,
+}
+
+impl Part<'_> {
+    /// The names its lines have, in order.
+    fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for line in self.runs.iter().flat_map(|run| &run.lines) {
+            if !names.contains(&line.name.as_str()) {
+                names.push(&line.name);
+            }
+        }
+        names
+    }
+
+    fn lines_named<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'b DrawnLine> {
+        self.runs.iter().flat_map(|run| &run.lines).filter(move |line| line.name == name)
+    }
+
+    fn lines(&self, kind: FigureKind, palette: &mut Palette) -> Vec<Line> {
+        let Some(longest) = self.runs.iter().max_by_key(|run| run.times.len()) else { return Vec::new() };
+        self.names()
+            .into_iter()
+            .map(|name| {
+                let runs: Vec<&DrawnLine> = self.lines_named(name).collect();
+                let (values, band) = match kind {
+                    FigureKind::Pause => (mean_over_runs(&runs), None),
+                    _ => over_runs(&runs),
+                };
+                let times = longest.times[..values.len().min(longest.times.len())].to_vec();
+                let colour = palette.colour(name);
+                Line { name: name.to_owned(), from: longest.from, times, values, band, colour, dashed: false }
+            })
+            .collect()
+    }
+
+    fn references(&self) -> Vec<Reference> {
+        let marks = self.runs.first().map_or(&[][..], |run| &run.references);
+        marks.iter().map(|(label, value)| Reference { label: label.clone(), value: *value }).collect()
+    }
+
+    fn instants(&self) -> Vec<f64> {
+        self.runs.first().map_or_else(Vec::new, |run| run.instants.clone())
+    }
+}
+
+/// Middle and band of one line over runs, interval by interval.
+type Spread = (Vec<f64>, Option<(Vec<f64>, Vec<f64>)>);
+
+fn over_runs(runs: &[&DrawnLine]) -> Spread {
+    let points = runs.iter().map(|run| run.values.len()).max().unwrap_or(0);
+    let has_band = runs.len() > 1 || runs.iter().any(|run| run.range.is_some());
+    let tail = if runs.len() >= RUNS_FOR_A_BAND { 0.1 } else { 0.0 };
+    let at = |index: usize, of: fn(&DrawnLine) -> &Vec<f64>| {
+        let mut values: Vec<f64> = runs.iter().filter_map(|run| of(run).get(index).copied()).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let take = |of: fn(&DrawnLine) -> &Vec<f64>, q: f64| -> Vec<f64> {
+        (0..points).map(|index| stats::quantile_of_sorted(&at(index, of), q).unwrap_or(0.0)).collect()
+    };
+    let middle = take(|line| &line.values, 0.5);
+    let band = has_band.then(|| {
+        let low = take(|line| line.range.as_ref().map_or(&line.values, |(low, _)| low), tail);
+        let high = take(|line| line.range.as_ref().map_or(&line.values, |(_, high)| high), 1.0 - tail);
+        (low, high)
+    });
+    (middle, band)
+}
+
+fn mean_over_runs(runs: &[&DrawnLine]) -> Vec<f64> {
+    let points = runs.iter().map(|run| run.values.len()).max().unwrap_or(0);
+    let at =
+        |index: usize| runs.iter().filter_map(|run| run.values.get(index).copied()).collect::<Vec<f64>>();
+    (0..points).map(|index| stats::mean(&at(index)).unwrap_or(0.0)).collect()
+}
+
+fn panel(kind: FigureKind, part: &Part<'_>, palette: &mut Palette) -> Panel {
+    let lines = part.lines(kind, palette);
+    let body = if kind == FigureKind::Pause { Body::Rows(lines) } else { Body::Lines(lines) };
+    let title = part.configuration.to_owned();
+    Panel { title, body, references: part.references(), instants: part.instants() }
+}
+
+fn overlay(kind: FigureKind, parts: &[Part<'_>], palette: &mut Palette) -> Panel {
+    let mut all = Panel {
+        title: String::new(),
+        body: if kind == FigureKind::Pause { Body::Rows(Vec::new()) } else { Body::Lines(Vec::new()) },
+        references: Vec::new(),
+        instants: parts.first().map_or_else(Vec::new, Part::instants),
+    };
+    for part in parts {
+        let mut one = panel(kind, part, palette);
+        if let Body::Rows(rows) = &mut one.body {
+            rows.iter_mut().for_each(|row| row.name = format!("{} {}", part.configuration, row.name));
+        }
+        all.take_in(one);
+    }
+    all
+}
+
+fn bar_panels(parts: &[Part<'_>], palette: &mut Palette) -> Vec<Panel> {
+    let mut panels: Vec<Panel> = Vec::new();
+    let mut bars_in_last = MOST_BARS_A_PANEL;
+    for part in parts {
+        let bars: Vec<Bar> = part
+            .names()
+            .into_iter()
+            .filter_map(|name| {
+                let values: Vec<f64> =
+                    part.lines_named(name).filter_map(|line| line.values.first().copied()).collect();
+                let colour = palette.colour(name);
+                let (value, range) = (stats::median(&values)?, stats::range(&values)?);
+                Some(Bar { name: name.to_owned(), value, range, colour, dashed: false })
+            })
+            .collect();
+        bars_in_last += bars.len() + 1;
+        let group = Group { name: part.configuration.to_owned(), bars };
+        match panels.last_mut() {
+            Some(Panel { body: Body::Bars(groups), references, .. }) if bars_in_last <= MOST_BARS_A_PANEL => {
+                groups.push(group);
+                for reference in part.references() {
+                    if !references.contains(&reference) {
+                        references.push(reference);
+                    }
+                }
+            }
+            _ => {
+                bars_in_last = group.bars.len() + 1;
+                panels.push(Panel {
+                    title: String::new(),
+                    body: Body::Bars(vec![group]),
+                    references: part.references(),
+                    instants: Vec::new(),
+                });
+            }
+        }
+    }
+    panels
+}
+
+/// Gives each name a colour, the same wherever it appears.
+#[derive(Default)]
+struct Palette {
+    names: Vec<String>,
+}
+
+impl Palette {
+    fn colour(&mut self, name: &str) -> usize {
+        self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        })
+    }
+}
+
+fn caption(kind: FigureKind, parts: &[Part<'_>]) -> String {
+    let counts: Vec<usize> = parts.iter().map(|part| part.runs.len()).collect();
+    let (fewest, most) =
+        (counts.iter().copied().min().unwrap_or(0), counts.iter().copied().max().unwrap_or(0));
+    let runs = if fewest == most { format!("{most} runs") } else { format!("{fewest} to {most} runs") };
+    let mut sentences = Vec::new();
+    match kind {
+        _ if most == 0 => sentences.push("No run contributed to this figure.".to_owned()),
+        FigureKind::Pause if most > 1 => {
+            sentences.push(format!("The darker, the larger the share of time held; mean of {runs}."));
+        }
+        FigureKind::Pause => {
+            sentences.push("Black while held; grey where held part of an interval.".to_owned());
+        }
+        FigureKind::Shares if most > 1 => {
+            sentences.push(format!("Bars: median of {runs}; whiskers: least and greatest."));
+        }
+        _ if most >= RUNS_FOR_A_BAND => {
+            sentences.push(format!("Lines: median of {runs}; bands: 10th to 90th percentile."));
+        }
+        _ if most > 1 => sentences.push(format!("Lines: median of {runs}; bands: least to greatest.")),
+        _ => {}
+    }
+    let mut notes: Vec<&str> = Vec::new();
+    for run in parts.iter().filter_map(|part| part.runs.first()) {
+        if !run.note.is_empty() && !notes.contains(&run.note.as_str()) {
+            notes.push(&run.note);
+        }
+    }
+    sentences.extend(notes.into_iter().map(str::to_owned));
+    sentences.join(" ")
+}
+
+/// A file name that sorts by number and says what is in it.
+fn stem(index: usize, title: &str) -> String {
+    let plain: String = title
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { ' ' })
+        .collect();
+    let words: Vec<&str> = plain.split_whitespace().take(6).collect();
+    let mut stem = format!("{:02}", index + 1);
+    for word in words {
+        stem.push('-');
+        stem.push_str(word);
+    }
+    stem
+}

@@ -1,0 +1,208 @@
+//! Figures as data, before anything decides how they look.
+//!
+//! [`Drawn`] is what one run contributes; [`figures`] puts the runs of all configurations together into
+//! [`Figure`]s; [`Figure::to_svg`], [`Figure::to_csv`] and [`Figure::to_text`] show one.
+
+mod build;
+mod csv;
+mod drawn;
+mod scale;
+mod svg;
+mod text;
+
+pub use build::figures;
+pub use drawn::{Drawn, DrawnLine};
+
+use crate::unit::Unit;
+use quell_record::claim::FigureKind;
+use serde::{Deserialize, Serialize};
+
+/// A figure: panels of one kind with common axes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Its heading.
+    pub title: String,
+    /// The name of its files, without ending.
+    pub stem: String,
+    /// What it shows.
+    pub kind: FigureKind,
+    /// How to read it: what lines and bands are, what was left out.
+    pub caption: String,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// Its panels, in the order of configurations.
+    pub panels: Vec<Panel>,
+}
+
+/// One pair of axes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Panel {
+    /// The configuration, or nothing where one panel shows all.
+    pub title: String,
+    /// What is drawn.
+    pub body: Body,
+    /// Values to compare with, as horizontal lines.
+    pub references: Vec<Reference>,
+    /// Seconds at which something in the network changed, as vertical lines.
+    pub instants: Vec<f64>,
+}
+
+/// What a panel draws.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Body {
+    /// Values over time.
+    Lines(Vec<Line>),
+    /// One row each; the value, 0 to 1, is how dark the row is at that time.
+    Rows(Vec<Line>),
+    /// Groups of bars.
+    Bars(Vec<Group>),
+}
+
+/// One value over time, with its range over runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// Its name in the legend.
+    pub name: String,
+    /// Where the first interval begins, in seconds.
+    pub from: f64,
+    /// Where each interval ends, in seconds, rising.
+    pub times: Vec<f64>,
+    /// The middle over runs, one for each interval.
+    pub values: Vec<f64>,
+    /// The lower and the upper edge of the band, one for each interval; none if there is nothing to spread.
+    pub band: Option<(Vec<f64>, Vec<f64>)>,
+    /// Its colour, as an index into the palette: a name keeps its colour in all panels.
+    pub colour: usize,
+    /// Whether it is drawn dashed: the second of two compared runs.
+    pub dashed: bool,
+}
+
+/// The bars of one configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// The configuration.
+    pub name: String,
+    /// Its bars.
+    pub bars: Vec<Bar>,
+}
+
+/// One bar, with its range over runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bar {
+    /// What it stands for; the legend.
+    pub name: String,
+    /// The median over runs.
+    pub value: f64,
+    /// The least and the greatest.
+    pub range: (f64, f64),
+    /// Its colour, as an index into the palette.
+    pub colour: usize,
+    /// Whether it is hatched: the second of two compared runs.
+    pub dashed: bool,
+}
+
+/// A value to compare with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reference {
+    /// What it is.
+    pub label: String,
+    /// Where it lies.
+    pub value: f64,
+}
+
+impl Figure {
+    /// The figure as a vector picture that stands alone.
+    pub fn to_svg(&self) -> String {
+        svg::draw(self)
+    }
+
+    /// Every number of the figure, one a row, with units in the header.
+    pub fn to_csv(&self) -> String {
+        csv::write(self)
+    }
+
+    /// The figure in characters, about sixty columns wide.
+    pub fn to_text(&self) -> String {
+        text::draw(self, text::COLUMNS, text::ROWS)
+    }
+
+    /// What the vertical axis says, before its unit.
+    pub fn quantity(&self) -> &'static str {
+        match self.kind {
+            FigureKind::Queue => "queue",
+            FigureKind::Throughput => "throughput",
+            FigureKind::Limit => "rate limit",
+            FigureKind::Pause => "share of time held",
+            FigureKind::Cnms => "notifications per ms",
+            FigureKind::Shares => "mean rate",
+        }
+    }
+
+    /// Two figures as one: the second's lines are dashed and its bars hatched, in the colours of the first's
+    /// of the same name.
+    pub fn overlaid(&self, other: &Figure, names: [&str; 2]) -> Figure {
+        let mut both = self.clone();
+        both.caption = format!("Solid: {}. Dashed: {}. {}", names[0], names[1], self.caption);
+        for panel in &mut both.panels {
+            panel.body.label(names[0]);
+        }
+        for panel in &other.panels {
+            let mut panel = panel.clone();
+            panel.body.label(names[1]);
+            panel.body.dash();
+            match both.panels.iter_mut().find(|it| it.title == panel.title) {
+                Some(first) => first.take_in(panel),
+                None => both.panels.push(panel),
+            }
+        }
+        both
+    }
+
+    /// Whether there is any number in it.
+    pub fn is_empty(&self) -> bool {
+        self.panels.iter().all(|panel| match &panel.body {
+            Body::Lines(lines) | Body::Rows(lines) => lines.iter().all(|line| line.values.is_empty()),
+            Body::Bars(groups) => groups.iter().all(|group| group.bars.is_empty()),
+        })
+    }
+}
+
+impl Panel {
+    fn take_in(&mut self, other: Panel) {
+        match (&mut self.body, other.body) {
+            (Body::Lines(mine), Body::Lines(theirs)) | (Body::Rows(mine), Body::Rows(theirs)) => {
+                mine.extend(theirs);
+            }
+            (Body::Bars(mine), Body::Bars(theirs)) => mine.extend(theirs),
+            _ => {}
+        }
+        for reference in other.references {
+            if !self.references.contains(&reference) {
+                self.references.push(reference);
+            }
+        }
+    }
+}
+
+impl Body {
+    fn label(&mut self, run: &str) {
+        match self {
+            Body::Lines(lines) | Body::Rows(lines) => {
+                lines.iter_mut().for_each(|line| line.name = format!("{} · {run}", line.name));
+            }
+            Body::Bars(groups) => {
+                groups.iter_mut().for_each(|group| group.name = format!("{} · {run}", group.name));
+            }
+        }
+    }
+
+    fn dash(&mut self) {
+        match self {
+            Body::Lines(lines) | Body::Rows(lines) => lines.iter_mut().for_each(|line| line.dashed = true),
+            Body::Bars(groups) => {
+                groups.iter_mut().flat_map(|group| &mut group.bars).for_each(|bar| bar.dashed = true);
+            }
+        }
+    }
+}

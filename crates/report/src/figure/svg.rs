@@ -1,0 +1,635 @@
+//! Figures as vector pictures, in our own few marks.
+//!
+//! `kuva` was tried first. Its panels of a grid do not come out on one scale when told to share it (a panel
+//! without labels showed another range than its neighbour), panels differ in size, the legend is one tall
+//! column, pause rows have no mark, and coordinates carry fifteen digits. What we need is small: linear axes,
+//! lines with bands, shaded rows, bars with whiskers, and one legend below everything.
+//!
+//! White ground, ticks out, units on the axes, the colours of Okabe and Ito, nothing over the data.
+
+use super::scale::{Scale, round_up};
+use super::{Bar, Body, Figure, Group, Line, Panel};
+use crate::unit::{Scaled, Unit};
+use std::fmt::Write as _;
+
+/// Okabe and Ito's colours in the order that keeps neighbours apart; yellow, unreadable on white, left out.
+const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"];
+const WIDTH: f64 = 760.0;
+const TICK: f64 = 4.0;
+const SMALL: f64 = 10.0;
+const BODY: f64 = 11.0;
+const ROW: f64 = 13.0;
+/// Panels whose ranges differ by more than this get axes of their own: on a common one the smaller would be flat.
+const COMMON_UP_TO: f64 = 6.0;
+
+pub(super) fn draw(figure: &Figure) -> String {
+    let layout = Layout::of(figure);
+    let mut svg = Svg::default();
+    for (index, panel) in figure.panels.iter().enumerate() {
+        layout.draw_panel(&mut svg, figure, index, panel);
+    }
+    let bottom = layout.draw_axis_names(&mut svg, figure);
+    let height = draw_legend(&mut svg, figure, &layout, bottom);
+    svg.finish(&figure.title, height)
+}
+
+/// Where everything goes.
+struct Layout {
+    columns: usize,
+    left: f64,
+    gap: f64,
+    plot_width: f64,
+    /// Top and height of each panel's plot.
+    boxes: Vec<(f64, f64)>,
+    bottom: f64,
+    /// What the values of each panel are divided by; the same for all unless axes are their own.
+    tops: Vec<f64>,
+    unit: Scaled,
+    time: Scaled,
+    common: bool,
+}
+
+impl Layout {
+    fn of(figure: &Figure) -> Layout {
+        let count = figure.panels.len();
+        let has_rows = figure.panels.iter().any(|panel| matches!(panel.body, Body::Rows(_)));
+        let has_bars = figure.panels.iter().any(|panel| matches!(panel.body, Body::Bars(_)));
+        let columns = match count {
+            _ if has_bars => 1,
+            0 | 1 => 1,
+            2 | 4 => 2,
+            _ if has_rows => 2,
+            _ => 3,
+        };
+        let tops: Vec<f64> = figure.panels.iter().map(top).collect();
+        let most = tops.iter().copied().fold(0.0, f64::max);
+        let least = tops.iter().copied().filter(|top| *top > 0.0).fold(f64::INFINITY, f64::min);
+        let common = !least.is_finite() || most <= least * COMMON_UP_TO || has_bars;
+        let unit = figure.unit.scale_for(most);
+        let tops =
+            tops.iter().map(|top| if common { most } else { *top }).map(|it| round_up(it / unit.divisor));
+        let tops: Vec<f64> = tops.collect();
+        let labels = if has_rows {
+            row_names(figure).map(|name| width(name, SMALL)).fold(0.0, f64::max)
+        } else {
+            let ticks = tops.iter().flat_map(|top| Scale::new((0.0, *top), (0.0, 150.0)).ticks(32.0));
+            ticks.map(|(_, label)| width(&label, SMALL)).fold(0.0, f64::max)
+        };
+        let left = labels + TICK + if has_rows { 10.0 } else { 26.0 };
+        let gap = if common && !has_rows { 18.0 } else { labels + TICK + 14.0 };
+        let plot_width = (WIDTH - left - 12.0 - gap * (columns as f64 - 1.0)) / columns as f64;
+        let height_of = |panel: &Panel| match &panel.body {
+            Body::Rows(rows) => ROW * rows.len().max(1) as f64,
+            Body::Bars(_) => 200.0,
+            Body::Lines(_) => [0.0, 250.0, 180.0, 140.0][columns],
+        };
+        let mut layout = Layout {
+            columns,
+            left,
+            gap,
+            plot_width,
+            boxes: Vec::new(),
+            bottom: 6.0,
+            tops,
+            unit,
+            time: time_unit(figure),
+            common,
+        };
+        for row in figure.panels.chunks(columns) {
+            let title = if row.iter().any(|panel| !panel.title.is_empty()) { 18.0 } else { 4.0 };
+            let below = match &row[0].body {
+                Body::Bars(groups) => layout.group_labels(groups).height,
+                _ => 0.0,
+            };
+            let height = row.iter().map(height_of).fold(0.0, f64::max);
+            for panel in row {
+                layout.boxes.push((layout.bottom + title, height_of(panel)));
+            }
+            let room = if columns == 1 || !common || has_rows { 26.0 } else { 12.0 };
+            layout.bottom += title + height + below.max(room);
+        }
+        layout
+    }
+
+    fn x_of(&self, index: usize) -> f64 {
+        self.left + (index % self.columns) as f64 * (self.plot_width + self.gap)
+    }
+
+    fn draw_panel(&self, svg: &mut Svg, figure: &Figure, index: usize, panel: &Panel) {
+        let (y, height) = self.boxes[index];
+        let x = self.x_of(index);
+        if !panel.title.is_empty() {
+            svg.text(
+                x,
+                y - 6.0,
+                &shortened(&panel.title, self.plot_width, BODY),
+                &Text { bold: true, ..Text::body() },
+            );
+        }
+        let vertical = Scale::new((0.0, self.tops[index]), (y + height, y));
+        let is_last = index + self.columns >= figure.panels.len();
+        match &panel.body {
+            Body::Lines(lines) => {
+                let across = self.time_scale(figure, x);
+                let labelled = index.is_multiple_of(self.columns) || !self.common;
+                self.draw_values(svg, (x, y, height), vertical, labelled);
+                self.draw_times(svg, (x, y, height), across, is_last || !self.common);
+                self.draw_instants(svg, panel, across, (y, height));
+                for reference in &panel.references {
+                    let level = vertical.place(reference.value / self.unit.divisor);
+                    svg.line((x, level), (x + self.plot_width, level), "#555", 1.0, Some("6 3"));
+                }
+                for line in lines {
+                    self.draw_band(svg, line, across, vertical);
+                }
+                for line in lines {
+                    self.draw_line(svg, line, across, vertical);
+                }
+            }
+            Body::Rows(rows) => {
+                let across = self.time_scale(figure, x);
+                self.draw_times(svg, (x, y, height), across, true);
+                self.draw_instants(svg, panel, across, (y, height));
+                for (place, row) in rows.iter().enumerate() {
+                    self.draw_row(svg, row, across, (x, y + ROW * place as f64));
+                }
+            }
+            Body::Bars(groups) => {
+                self.draw_values(svg, (x, y, height), vertical, true);
+                svg.line((x, y + height), (x + self.plot_width, y + height), "#000", 1.0, None);
+                for reference in &panel.references {
+                    let level = vertical.place(reference.value / self.unit.divisor);
+                    svg.line((x, level), (x + self.plot_width, level), "#555", 1.0, Some("6 3"));
+                }
+                self.draw_groups(svg, groups, (x, y + height), vertical);
+            }
+        }
+    }
+
+    /// Every panel of a figure spans the same time.
+    fn time_scale(&self, figure: &Figure, x: f64) -> Scale {
+        let (from, to) = time_range(figure);
+        Scale::new((from / self.time.divisor, to / self.time.divisor), (x, x + self.plot_width))
+    }
+
+    fn draw_values(&self, svg: &mut Svg, (x, y, height): (f64, f64, f64), scale: Scale, labelled: bool) {
+        for (value, label) in scale.ticks(32.0) {
+            let level = scale.place(value);
+            svg.line((x, level), (x + self.plot_width, level), "#e6e6e6", 0.8, None);
+            svg.line((x - TICK, level), (x, level), "#000", 1.0, None);
+            if labelled {
+                let style = Text { anchor: "end", ..Text::small() };
+                svg.text(x - TICK - 3.0, level + SMALL * 0.35, &label, &style);
+            }
+        }
+        svg.line((x, y), (x, y + height), "#000", 1.0, None);
+    }
+
+    fn draw_times(&self, svg: &mut Svg, (x, y, height): (f64, f64, f64), scale: Scale, labelled: bool) {
+        let floor = y + height;
+        svg.line((x, floor), (x + self.plot_width, floor), "#000", 1.0, None);
+        for (value, label) in scale.ticks(64.0) {
+            let place = scale.place(value);
+            svg.line((place, floor), (place, floor + TICK), "#000", 1.0, None);
+            if labelled {
+                let style = Text { anchor: "middle", ..Text::small() };
+                svg.text(place, floor + TICK + SMALL + 1.0, &label, &style);
+            }
+        }
+    }
+
+    fn draw_instants(&self, svg: &mut Svg, panel: &Panel, across: Scale, (y, height): (f64, f64)) {
+        for instant in &panel.instants {
+            let place = across.place(instant / self.time.divisor);
+            svg.line((place, y), (place, y + height), "#888", 0.9, Some("1.5 2.5"));
+        }
+    }
+
+    fn draw_band(&self, svg: &mut Svg, line: &Line, across: Scale, vertical: Scale) {
+        let Some((low, high)) = &line.band else { return };
+        let xs = middles(line).map(|time| across.place(time / self.time.divisor));
+        let level = |value: &f64| vertical.place(value / self.unit.divisor);
+        let upper: Vec<(f64, f64)> = xs.clone().zip(high.iter().map(level)).collect();
+        let lower: Vec<(f64, f64)> = xs.zip(low.iter().map(level)).collect();
+        if upper.len() < 2 {
+            return;
+        }
+        let path = format!("{}L{}Z", path(upper.iter().copied()), &path(lower.iter().rev().copied())[1..]);
+        let colour = COLOURS[line.colour % COLOURS.len()];
+        let _ = writeln!(svg.body, r#"<path d="{path}" fill="{colour}" fill-opacity="0.18"/>"#);
+    }
+
+    fn draw_line(&self, svg: &mut Svg, line: &Line, across: Scale, vertical: Scale) {
+        let points: Vec<(f64, f64)> = middles(line)
+            .map(|time| across.place(time / self.time.divisor))
+            .zip(line.values.iter().map(|value| vertical.place(value / self.unit.divisor)))
+            .collect();
+        let colour = COLOURS[line.colour % COLOURS.len()];
+        match points.as_slice() {
+            [] => {}
+            [(x, y)] => {
+                let _ = writeln!(svg.body, r#"<circle cx="{x:.1}" cy="{y:.1}" r="2.5" fill="{colour}"/>"#);
+            }
+            points => {
+                let dash = dash(line.colour, line.dashed)
+                    .map_or_else(String::new, |it| format!(r#" stroke-dasharray="{it}""#));
+                let _ = writeln!(
+                    svg.body,
+                    r#"<path d="{}" fill="none" stroke="{colour}" stroke-width="1.4" stroke-linejoin="round"{dash}/>"#,
+                    path(points.iter().copied())
+                );
+            }
+        }
+    }
+
+    /// A row of a timeline: neighbours of one shade are one rectangle.
+    fn draw_row(&self, svg: &mut Svg, row: &Line, across: Scale, (x, y): (f64, f64)) {
+        const SHADES: u8 = 10;
+        let style = Text { anchor: "end", ..Text::small() };
+        svg.text(x - TICK - 3.0, y + ROW / 2.0 + SMALL * 0.35, &row.name, &style);
+        svg.line((x, y + ROW / 2.0), (x + self.plot_width, y + ROW / 2.0), "#e0e0e0", 0.8, None);
+        let shade = |value: f64| (value.clamp(0.0, 1.0) * f64::from(SHADES)).ceil() as u8;
+        let mut begin = row.from;
+        let mut index = 0;
+        while index < row.values.len().min(row.times.len()) {
+            let dark = shade(row.values[index]);
+            let mut last = index;
+            while last + 1 < row.values.len().min(row.times.len()) && shade(row.values[last + 1]) == dark {
+                last += 1;
+            }
+            if dark > 0 {
+                let from = across.place(begin / self.time.divisor);
+                let to = across.place(row.times[last] / self.time.divisor);
+                let _ = writeln!(
+                    svg.body,
+                    r#"<rect x="{from:.1}" y="{:.1}" width="{:.1}" height="{:.1}" fill="{}" fill-opacity="{:.1}"/>"#,
+                    y + 2.0,
+                    (to - from).max(0.4),
+                    ROW - 4.0,
+                    if row.dashed { COLOURS[1] } else { "#000" },
+                    f64::from(dark) / f64::from(SHADES)
+                );
+            }
+            begin = row.times[last];
+            index = last + 1;
+        }
+    }
+
+    fn draw_groups(&self, svg: &mut Svg, groups: &[Group], (x, floor): (f64, f64), vertical: Scale) {
+        let slot = self.plot_width / groups.len().max(1) as f64;
+        let labels = self.group_labels(groups);
+        for (index, group) in groups.iter().enumerate() {
+            let left = x + slot * index as f64;
+            let bar_width = (slot * 0.8 / group.bars.len().max(1) as f64).min(40.0);
+            let start = left + (slot - bar_width * group.bars.len() as f64) / 2.0;
+            for (place, bar) in group.bars.iter().enumerate() {
+                self.draw_bar(svg, bar, (start + bar_width * place as f64, floor, bar_width), vertical);
+            }
+            let middle = left + slot / 2.0;
+            if labels.turned {
+                let (at, top) = (middle, floor + 12.0);
+                let turn = format!(r#" transform="rotate(-30 {at:.1} {top:.1})""#);
+                svg.text(at, top, &group.name, &Text { anchor: "end", turn, ..Text::small() });
+            } else {
+                for (line, part) in lines_of(&group.name, slot).iter().enumerate() {
+                    let style = Text { anchor: "middle", ..Text::small() };
+                    svg.text(middle, floor + 14.0 + line as f64 * 12.0, part, &style);
+                }
+            }
+        }
+    }
+
+    fn draw_bar(&self, svg: &mut Svg, bar: &Bar, (x, floor, bar_width): (f64, f64, f64), vertical: Scale) {
+        let level = |value: f64| vertical.place(value / self.unit.divisor);
+        let top = level(bar.value);
+        let colour = COLOURS[bar.colour % COLOURS.len()];
+        let opacity = if bar.dashed { "0.35" } else { "0.85" };
+        let _ = writeln!(
+            svg.body,
+            r#"<rect x="{:.1}" y="{top:.1}" width="{:.1}" height="{:.1}" fill="{colour}" fill-opacity="{opacity}" stroke="{colour}" stroke-width="0.6"/>"#,
+            x + bar_width * 0.06,
+            bar_width * 0.88,
+            (floor - top).max(0.0)
+        );
+        let (low, high) = (level(bar.range.0), level(bar.range.1));
+        if (low - high).abs() > 0.8 {
+            let (middle, half) = (x + bar_width / 2.0, (bar_width * 0.2).min(4.0));
+            svg.line((middle, low), (middle, high), "#000", 1.0, None);
+            svg.line((middle - half, low), (middle + half, low), "#000", 1.0, None);
+            svg.line((middle - half, high), (middle + half, high), "#000", 1.0, None);
+        }
+    }
+
+    fn group_labels(&self, groups: &[Group]) -> GroupLabels {
+        let slot = self.plot_width / groups.len().max(1) as f64;
+        let fits = |group: &Group| lines_of(&group.name, slot).iter().all(|part| width(part, SMALL) <= slot);
+        if groups.iter().all(fits) {
+            let most = groups.iter().map(|group| lines_of(&group.name, slot).len()).max().unwrap_or(1);
+            GroupLabels { turned: false, height: 12.0 * most as f64 + 14.0 }
+        } else {
+            let widest = groups.iter().map(|group| width(&group.name, SMALL)).fold(0.0, f64::max);
+            GroupLabels { turned: true, height: widest * 0.5 + 24.0 }
+        }
+    }
+
+    /// The names of the axes; returns where the next thing may begin.
+    fn draw_axis_names(&self, svg: &mut Svg, figure: &Figure) -> f64 {
+        let has_rows = figure.panels.iter().any(|panel| matches!(panel.body, Body::Rows(_)));
+        let has_bars = figure.panels.iter().any(|panel| matches!(panel.body, Body::Bars(_)));
+        let mut bottom = self.bottom;
+        if !has_rows && !figure.panels.is_empty() {
+            let name = named(figure.quantity(), self.unit.name);
+            let first = self.boxes.first().map_or(0.0, |(y, _)| *y);
+            let last = self.boxes.last().map_or(0.0, |(y, height)| y + height);
+            let (x, y) = (12.0, f64::midpoint(first, last));
+            let turn = format!(r#" transform="rotate(-90 {x:.1} {y:.1})""#);
+            svg.text(x, y, &name, &Text { anchor: "middle", turn, ..Text::body() });
+        }
+        if !has_bars && !figure.panels.is_empty() {
+            let spare = if self.columns == 1 || !self.common || has_rows { 4.0 } else { 18.0 };
+            bottom += spare + 6.0;
+            let x = self.left + (WIDTH - self.left - 12.0) / 2.0;
+            svg.text(x, bottom, &named("time", self.time.name), &Text { anchor: "middle", ..Text::body() });
+        }
+        bottom + 8.0
+    }
+}
+
+struct GroupLabels {
+    turned: bool,
+    height: f64,
+}
+
+/// One legend for all panels, in rows below them; returns the height of the picture.
+fn draw_legend(svg: &mut Svg, figure: &Figure, layout: &Layout, top: f64) -> f64 {
+    let entries = legend(figure);
+    if entries.is_empty() {
+        return top + 6.0;
+    }
+    let (mut x, mut y) = (layout.left, top + 12.0);
+    for entry in &entries {
+        let text = shortened(&entry.label, WIDTH - layout.left - 50.0, SMALL);
+        let needed = 26.0 + width(&text, SMALL) + 16.0;
+        if x > layout.left && x + needed > WIDTH {
+            (x, y) = (layout.left, y + 16.0);
+        }
+        let middle = y - SMALL * 0.35;
+        match entry.mark {
+            Mark::Line { colour, dash, band } => {
+                if band {
+                    let _ = writeln!(
+                        svg.body,
+                        r#"<rect x="{x:.1}" y="{:.1}" width="20" height="9" fill="{colour}" fill-opacity="0.18"/>"#,
+                        middle - 4.5
+                    );
+                }
+                svg.line((x, middle), (x + 20.0, middle), colour, 1.6, dash);
+            }
+            Mark::Box(colour) => {
+                let _ = writeln!(
+                    svg.body,
+                    r#"<rect x="{:.1}" y="{:.1}" width="10" height="10" fill="{colour}" fill-opacity="0.85"/>"#,
+                    x + 8.0,
+                    middle - 5.0
+                );
+            }
+        }
+        svg.text(x + 26.0, y, &text, &Text::small());
+        x += needed;
+    }
+    y + 10.0
+}
+
+struct Entry {
+    label: String,
+    mark: Mark,
+}
+
+enum Mark {
+    Line { colour: &'static str, dash: Option<&'static str>, band: bool },
+    Box(&'static str),
+}
+
+fn legend(figure: &Figure) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut add = |label: &str, mark: Mark| {
+        if !entries.iter().any(|entry| entry.label == label) {
+            entries.push(Entry { label: label.to_owned(), mark });
+        }
+    };
+    for panel in &figure.panels {
+        match &panel.body {
+            Body::Lines(lines) => {
+                for line in lines {
+                    let colour = COLOURS[line.colour % COLOURS.len()];
+                    let dash = dash(line.colour, line.dashed);
+                    add(&line.name, Mark::Line { colour, dash, band: line.band.is_some() });
+                }
+            }
+            Body::Bars(groups) => {
+                for bar in groups.iter().flat_map(|group| &group.bars) {
+                    add(&bar.name, Mark::Box(COLOURS[bar.colour % COLOURS.len()]));
+                }
+            }
+            Body::Rows(_) => {}
+        }
+    }
+    for reference in figure.panels.iter().flat_map(|panel| &panel.references) {
+        add(&reference.label, Mark::Line { colour: "#555", dash: Some("6 3"), band: false });
+    }
+    if figure.panels.iter().any(|panel| !panel.instants.is_empty()) {
+        let mark = Mark::Line { colour: "#888", dash: Some("1.5 2.5"), band: false };
+        add("a service rate or link changes", mark);
+    }
+    entries
+}
+
+/// The second time round the palette, and the second of two compared runs, are dashed.
+fn dash(colour: usize, dashed: bool) -> Option<&'static str> {
+    match (colour / COLOURS.len(), dashed) {
+        (0, false) => None,
+        (0, true) => Some("5 3"),
+        (_, false) => Some("2 2"),
+        (_, true) => Some("7 2 2 2"),
+    }
+}
+
+fn top(panel: &Panel) -> f64 {
+    let finite = |most: f64, value: f64| if value.is_finite() { most.max(value) } else { most };
+    let references = panel.references.iter().map(|it| it.value).fold(0.0, finite);
+    let values = match &panel.body {
+        Body::Lines(lines) => lines
+            .iter()
+            .flat_map(|line| line.values.iter().chain(line.band.iter().flat_map(|band| &band.1)))
+            .copied()
+            .fold(0.0, finite),
+        Body::Rows(_) => 1.0,
+        Body::Bars(groups) => {
+            groups.iter().flat_map(|it| &it.bars).map(|bar| bar.value.max(bar.range.1)).fold(0.0, finite)
+        }
+    };
+    // A target far above everything measured must not press the data flat.
+    if values > 0.0 && references > values * COMMON_UP_TO { values } else { values.max(references) }
+}
+
+fn lines_in(figure: &Figure) -> impl Iterator<Item = &Line> {
+    figure.panels.iter().flat_map(|panel| match &panel.body {
+        Body::Lines(lines) | Body::Rows(lines) => lines.as_slice(),
+        Body::Bars(_) => &[],
+    })
+}
+
+fn row_names(figure: &Figure) -> impl Iterator<Item = &str> {
+    lines_in(figure).map(|line| line.name.as_str())
+}
+
+fn time_range(figure: &Figure) -> (f64, f64) {
+    let from = lines_in(figure).map(|line| line.from).fold(f64::INFINITY, f64::min);
+    let to = lines_in(figure).filter_map(|line| line.times.last()).copied().fold(0.0, f64::max);
+    if from.is_finite() && to.is_finite() { (from, to) } else { (0.0, 1.0) }
+}
+
+/// Milliseconds up to ten seconds, as papers have them; else whatever fits.
+fn time_unit(figure: &Figure) -> Scaled {
+    let (_, to) = time_range(figure);
+    let natural = Unit::Seconds.scale_for(to);
+    if (1.0..10.0).contains(&to) { Unit::Seconds.scale_for(0.5) } else { natural }
+}
+
+/// The middle of each interval: what a value over an interval is drawn at.
+fn middles(line: &Line) -> impl Iterator<Item = f64> + Clone {
+    let begins = std::iter::once(line.from).chain(line.times.iter().copied());
+    begins.zip(&line.times).map(|(begin, end)| f64::midpoint(begin, *end))
+}
+
+/// A path through points, to a tenth of a pixel; points that add nothing at that grain are left out.
+fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut path = String::new();
+    let mut last: Option<(i64, i64)> = None;
+    for (x, y) in points {
+        let grain = ((x * 10.0).round() as i64, (y * 10.0).round() as i64);
+        if last == Some(grain) {
+            continue;
+        }
+        path.push(if last.is_none() { 'M' } else { 'L' });
+        for (place, value) in [grain.0, grain.1].into_iter().enumerate() {
+            if place == 1 {
+                path.push(' ');
+            }
+            let _ = write!(path, "{}", value as f64 / 10.0);
+        }
+        last = Some(grain);
+    }
+    path
+}
+
+fn named(name: &str, unit: &str) -> String {
+    if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") }
+}
+
+/// A label in as many lines as its slashes allow, where it does not fit in one.
+fn lines_of(label: &str, room: f64) -> Vec<String> {
+    if width(label, SMALL) <= room {
+        return vec![label.to_owned()];
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for part in label.split_inclusive(['/', '·']) {
+        match lines.last_mut() {
+            Some(line) if width(line, SMALL) + width(part, SMALL) <= room => line.push_str(part),
+            _ => lines.push(part.trim_start().to_owned()),
+        }
+    }
+    lines
+}
+
+/// About how wide a text is: browsers differ, so this errs on the wide side.
+fn width(text: &str, size: f64) -> f64 {
+    text.chars().count() as f64 * size * 0.58
+}
+
+fn shortened(text: &str, room: f64, size: f64) -> String {
+    let fitting = (room / (size * 0.58)).floor() as usize;
+    if text.chars().count() <= fitting {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(fitting.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+#[derive(Default)]
+struct Svg {
+    body: String,
+}
+
+struct Text {
+    size: f64,
+    anchor: &'static str,
+    bold: bool,
+    turn: String,
+}
+
+impl Text {
+    fn small() -> Text {
+        Text { size: SMALL, anchor: "start", bold: false, turn: String::new() }
+    }
+
+    fn body() -> Text {
+        Text { size: BODY, ..Text::small() }
+    }
+}
+
+impl Svg {
+    fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: &str, width: f64, dash: Option<&str>) {
+        let dash = dash.map_or_else(String::new, |dash| format!(r#" stroke-dasharray="{dash}""#));
+        let _ = writeln!(
+            self.body,
+            r#"<line x1="{:.1}" y1="{:.1}" x2="{:.1}" y2="{:.1}" stroke="{colour}" stroke-width="{width}"{dash}/>"#,
+            from.0, from.1, to.0, to.1
+        );
+    }
+
+    fn text(&mut self, x: f64, y: f64, text: &str, style: &Text) {
+        let weight = if style.bold { r#" font-weight="600""# } else { "" };
+        let _ = writeln!(
+            self.body,
+            r#"<text x="{x:.1}" y="{y:.1}" font-size="{}" text-anchor="{}"{weight}{}>{}</text>"#,
+            style.size,
+            style.anchor,
+            style.turn,
+            escaped(text)
+        );
+    }
+
+    fn finish(self, title: &str, height: f64) -> String {
+        format!(
+            concat!(
+                r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h:.0}" width="{w}" height="{h:.0}" "#,
+                r#"font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" role="img">"#,
+                "\n<title>{title}</title>\n",
+                r##"<rect width="100%" height="100%" fill="#fff"/>"##,
+                "\n{body}</svg>\n"
+            ),
+            w = WIDTH,
+            h = height,
+            title = escaped(title),
+            body = self.body
+        )
+    }
+}
+
+/// A text that cannot be taken for markup. Control characters, which XML does not allow, are left out.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => {}
+            _ if letter.is_control() => safe.push(' '),
+            _ => safe.push(letter),
+        }
+    }
+    safe
+}

@@ -1,0 +1,155 @@
+//! Figures in characters: a dot plot for one panel, a row of blocks each for several.
+
+use super::{Body, Figure, Line, Panel};
+use crate::unit::Unit;
+use std::fmt::Write as _;
+
+pub(super) const COLUMNS: usize = 60;
+pub(super) const ROWS: usize = 10;
+/// More rows than this do not fit a summary.
+const MOST_ROWS: usize = 14;
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+pub(super) fn draw(figure: &Figure, columns: usize, rows: usize) -> String {
+    let mut text = format!("{}\n", figure.title);
+    match figure.panels.as_slice() {
+        _ if figure.is_empty() => text.push_str("  (nothing to draw)\n"),
+        [Panel { body: Body::Lines(lines), .. }] => text.push_str(&dots(figure, lines, columns, rows)),
+        panels => text.push_str(&blocks(figure, panels, columns)),
+    }
+    text
+}
+
+/// All lines of one panel as dots, eight to a character.
+fn dots(figure: &Figure, lines: &[Line], columns: usize, rows: usize) -> String {
+    let top = lines.iter().flat_map(|line| &line.values).copied().fold(0.0, f64::max);
+    let from = lines.iter().map(|line| line.from).fold(f64::INFINITY, f64::min);
+    let to = lines.iter().filter_map(|line| line.times.last()).copied().fold(0.0, f64::max);
+    let mut grid = vec![0_u8; columns * rows];
+    for line in lines {
+        let heights = resample(line, from, to, columns * 2);
+        let mut before: Option<usize> = None;
+        for (x, height) in heights.into_iter().enumerate() {
+            let Some(height) = height else {
+                before = None;
+                continue;
+            };
+            let share = if top > 0.0 { (height / top).clamp(0.0, 1.0) } else { 0.0 };
+            let y = ((1.0 - share) * (rows * 4 - 1) as f64).round() as usize;
+            let (first, last) = before.map_or((y, y), |it| (it.min(y), it.max(y)));
+            for dot in first..=last {
+                grid[dot / 4 * columns + x / 2] |= dot_bit(x % 2, dot % 4);
+            }
+            before = Some(y);
+        }
+    }
+    let high = figure.unit.show(top);
+    let low = figure.unit.show(0.0);
+    let margin = high.chars().count().max(low.chars().count());
+    let mut text = String::new();
+    for row in 0..rows {
+        let label = match row {
+            0 => high.as_str(),
+            _ if row + 1 == rows => low.as_str(),
+            _ => "",
+        };
+        let cells: String = grid[row * columns..(row + 1) * columns]
+            .iter()
+            .map(|&bits| char::from_u32(0x2800 + u32::from(bits)).unwrap_or(' '))
+            .collect();
+        let _ = writeln!(text, "{label:>margin$} ┤{}", cells.trim_end_matches('\u{2800}'));
+    }
+    let (left, right) = (Unit::Seconds.show(from), Unit::Seconds.show(to));
+    let gap = columns.saturating_sub(left.chars().count() + right.chars().count());
+    let _ = writeln!(text, "{:margin$} └{}", "", "─".repeat(columns));
+    let _ = writeln!(text, "{:margin$}  {left}{:gap$}{right}", "", "");
+    if lines.len() > 1 {
+        let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+        let _ = writeln!(text, "{:margin$}  {} lines: {}", "", lines.len(), names.join(", "));
+    }
+    text
+}
+
+/// The bit of a braille character for a dot of its two columns and four rows.
+fn dot_bit(column: usize, row: usize) -> u8 {
+    const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+    BITS[column][row]
+}
+
+/// One row of blocks for each line of each panel, or one bar for each bar, all on one scale.
+fn blocks(figure: &Figure, panels: &[Panel], columns: usize) -> String {
+    let mut rows: Vec<(String, Vec<f64>)> = Vec::new();
+    let mut bars = false;
+    for panel in panels {
+        match &panel.body {
+            Body::Lines(lines) | Body::Rows(lines) => {
+                let to = lines.iter().filter_map(|line| line.times.last()).copied().fold(0.0, f64::max);
+                for line in lines {
+                    let name = match (panel.title.as_str(), lines.len()) {
+                        ("", _) => line.name.clone(),
+                        (title, 1) => title.to_owned(),
+                        (title, _) => format!("{title} {}", line.name),
+                    };
+                    let values = resample(line, line.from, to, columns);
+                    rows.push((name, values.into_iter().map(|it| it.unwrap_or(0.0)).collect()));
+                }
+            }
+            Body::Bars(groups) => {
+                bars = true;
+                for group in groups {
+                    rows.extend(
+                        group
+                            .bars
+                            .iter()
+                            .map(|bar| (format!("{} {}", group.name, bar.name), vec![bar.value])),
+                    );
+                }
+            }
+        }
+    }
+    let left_out = rows.len().saturating_sub(MOST_ROWS);
+    rows.truncate(MOST_ROWS);
+    let top = rows.iter().flat_map(|row| &row.1).copied().fold(0.0, f64::max);
+    let margin = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (name, values) in &rows {
+        let share = |value: f64| if top > 0.0 { (value / top).clamp(0.0, 1.0) } else { 0.0 };
+        let most = values.iter().copied().fold(0.0, f64::max);
+        let drawn: String = if bars {
+            "█".repeat((share(most) * columns as f64).round() as usize)
+        } else {
+            values.iter().map(|&value| block(share(value))).collect()
+        };
+        let label = if bars { figure.unit.show(most) } else { format!("max {}", figure.unit.show(most)) };
+        let _ = writeln!(text, "  {name:margin$} {drawn} {label}");
+    }
+    if left_out > 0 {
+        let _ = writeln!(text, "  … and {left_out} more in the report");
+    }
+    text
+}
+
+fn block(share: f64) -> char {
+    if share <= 0.0 {
+        return ' ';
+    }
+    BLOCKS[((share * 8.0).ceil() as usize).clamp(1, 8) - 1]
+}
+
+/// The line at `points` equal steps of time: the mean of the intervals that end in a step, or else the value
+/// of the interval that spans it; none beyond its ends.
+fn resample(line: &Line, from: f64, to: f64, points: usize) -> Vec<Option<f64>> {
+    let step = (to - from) / points as f64;
+    (0..points)
+        .map(|index| {
+            let (begin, end) = (from + step * index as f64, from + step * (index + 1) as f64);
+            let first = line.times.partition_point(|time| *time <= begin);
+            let last = line.times.partition_point(|time| *time <= end).max(first + 1);
+            if begin < line.from - step || first >= line.values.len() {
+                return None;
+            }
+            let values = &line.values[first..last.min(line.values.len())];
+            crate::metric::stats::mean(values)
+        })
+        .collect()
+}

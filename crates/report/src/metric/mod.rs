@@ -1,0 +1,442 @@
+//! Numbers taken from a recording: each [`Metric`] on one entity over one window, and how several entities
+//! become one number.
+//!
+//! A number that does not exist is an [`Unmeasured`] that says why; nothing here is ever NaN or infinite.
+
+pub mod stats;
+
+use crate::unit::Unit;
+use quell_proto::units::Instant;
+use quell_record::claim::{ConvergingSeries, Metric, Reduce, Window};
+use quell_record::{EntityClass, EntityId, EntityKind, EventKind, FlowTotals, Quantity, Recording};
+use std::fmt;
+use std::ops::Range;
+
+/// Picoseconds in a second.
+pub(crate) const PS: f64 = 1e12;
+
+/// Takes one metric of one entity over one window.
+pub fn measure(
+    recording: &Recording,
+    metric: &Metric,
+    entity: EntityId,
+    window: Window,
+) -> Result<f64, Unmeasured> {
+    let view = View::of(recording, metric, entity, window)?;
+    let value = match metric {
+        Metric::Throughput => view.rate(view.carried())?,
+        Metric::SendRate => view.rate(Quantity::SentBytes)?,
+        Metric::DemandShare => view.demand_share()?,
+        Metric::DeliveredShare => {
+            let offered = view.sum(Quantity::OfferedBytes)?;
+            view.share(view.sum(Quantity::DeliveredBytes)?, offered, "offered nothing")?
+        }
+        Metric::ThroughputCv => view.throughput_variation()?,
+        Metric::Queue => view.mean(Quantity::QueueMeanBytes)?,
+        Metric::QueuePeak => view.peak(Quantity::QueuePeakBytes)?,
+        Metric::QueueDeviation => stats::weighted_deviation(view.levels(Quantity::QueueMeanBytes)?)
+            .ok_or_else(|| view.nothing("was never sampled"))?,
+        Metric::Utilisation => {
+            let overhead = recording.catalog.overhead_bytes as f64 * view.sum(Quantity::TxFrames)?;
+            let carried = view.sum(Quantity::TxBytes)? + overhead;
+            view.share(carried, view.sum(Quantity::ServiceBytes)?, "was not served at all")?
+        }
+        Metric::Limit => view.mean(Quantity::LimitBps)?,
+        Metric::PauseTime => match view.class {
+            EntityClass::Input => view.sum(Quantity::StoppedPs)? / PS,
+            _ => view.sum(Quantity::PausedPs)? / PS,
+        },
+        Metric::PauseCount => view.stops() as f64,
+        Metric::Cnms => match view.class {
+            EntityClass::Flow => view.sum(Quantity::CnmsReceived)?,
+            _ => view.sum(Quantity::CnmsSent)?,
+        },
+        Metric::Loss => view.loss()?,
+        Metric::Frames => view.sum(Quantity::DeliveredFrames)?,
+        Metric::Reordered => view.totals()?.reordered_frames as f64,
+        Metric::Latency => {
+            let totals = view.totals()?;
+            let frames = totals.delivered_frames as f64;
+            view.share(totals.latency_sum_ps as f64 / PS, frames, "delivered no frame")?
+        }
+        Metric::Convergence { series, target, within } => view.convergence(*series, *target, *within)?,
+        Metric::Recovery { target, span_ps } => view.recovery(*target, *span_ps)?,
+        Metric::Settled { target, within, quiet_ps, skip_ps } => {
+            view.settled(*target, *within, *quiet_ps, *skip_ps)?
+        }
+    };
+    if value.is_finite() { Ok(value) } else { Err(view.nothing("gives a number out of range")) }
+}
+
+/// Makes one number of several entities' values; for [`Reduce::Each`] they stay as they are.
+pub fn reduce(values: &[f64], how: Reduce) -> Result<Vec<f64>, Unmeasured> {
+    let one = match how {
+        Reduce::Each => return Ok(values.to_vec()),
+        Reduce::Sum => Some(values.iter().sum()),
+        Reduce::Mean => stats::mean(values),
+        Reduce::Min => stats::range(values).map(|(low, _)| low),
+        Reduce::Max => stats::range(values).map(|(_, high)| high),
+        Reduce::Jain => stats::jain(values),
+        Reduce::MaxOverMin => stats::max_over_min(values),
+    };
+    match one {
+        Some(value) => Ok(vec![value]),
+        None if values.is_empty() => Err(Unmeasured::NoValues),
+        None if how == Reduce::Jain => Err(Unmeasured::AllZero),
+        None => Err(Unmeasured::LeastIsZero),
+    }
+}
+
+/// The unit of a metric after reduction.
+pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
+    if matches!(how, Reduce::Jain | Reduce::MaxOverMin) {
+        return Unit::Plain;
+    }
+    match metric {
+        Metric::Throughput | Metric::SendRate | Metric::Limit => Unit::BitsPerSecond,
+        Metric::DemandShare | Metric::DeliveredShare | Metric::Utilisation | Metric::Settled { .. } => {
+            Unit::Fraction
+        }
+        Metric::ThroughputCv => Unit::Plain,
+        Metric::Queue | Metric::QueuePeak | Metric::QueueDeviation => Unit::Bytes,
+        Metric::PauseTime | Metric::Latency | Metric::Convergence { .. } | Metric::Recovery { .. } => {
+            Unit::Seconds
+        }
+        Metric::PauseCount | Metric::Cnms | Metric::Loss | Metric::Frames | Metric::Reordered => Unit::Count,
+    }
+}
+
+/// Why a number cannot be taken.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Unmeasured {
+    /// The metric has no meaning for this sort of entity.
+    WrongKind {
+        /// The entity.
+        entity: String,
+        /// What it is.
+        class: EntityClass,
+    },
+    /// The recording lacks a series.
+    NotRecorded {
+        /// The entity.
+        entity: String,
+        /// What was not recorded of it.
+        quantity: Quantity,
+    },
+    /// The recording lacks the totals of a flow: it was interrupted.
+    NoTotals {
+        /// The flow.
+        entity: String,
+    },
+    /// The run ended before the window does.
+    Ended {
+        /// The window.
+        window: Window,
+        /// The last sample.
+        at: Instant,
+    },
+    /// The window's ends are not sample instants, so no whole samples make it up.
+    Ragged {
+        /// The window.
+        window: Window,
+    },
+    /// There was nothing to divide by: no demand, no offer, no frame.
+    Nothing {
+        /// The entity.
+        entity: String,
+        /// The window.
+        window: Window,
+        /// What it lacked, as the end of a sentence.
+        what: &'static str,
+    },
+    /// No values to reduce.
+    NoValues,
+    /// All values are zero where a share was asked.
+    AllZero,
+    /// The least is zero where a ratio to it was asked.
+    LeastIsZero,
+}
+
+impl fmt::Display for Unmeasured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unmeasured::WrongKind { entity, class } => {
+                write!(f, "`{entity}` is a {class}, on which this is not measured")
+            }
+            Unmeasured::NotRecorded { entity, quantity } => {
+                write!(f, "{} of `{entity}` was not recorded", quantity.name())
+            }
+            Unmeasured::NoTotals { entity } => {
+                write!(f, "the recording ends before the totals of `{entity}`")
+            }
+            Unmeasured::Ended { window, at } => {
+                write!(f, "the run ended at {at}, inside or before the window {}", Span(*window))
+            }
+            Unmeasured::Ragged { window } => {
+                write!(f, "the window {} does not begin and end at sample instants", Span(*window))
+            }
+            Unmeasured::Nothing { entity, window, what } => {
+                write!(f, "`{entity}` {what} in {}", Span(*window))
+            }
+            Unmeasured::NoValues => f.write_str("there is nothing to take it of"),
+            Unmeasured::AllZero => f.write_str("all values are zero"),
+            Unmeasured::LeastIsZero => f.write_str("the least value is zero"),
+        }
+    }
+}
+
+impl std::error::Error for Unmeasured {}
+
+/// A window as people write it: `350ms..600ms`.
+pub(crate) struct Span(pub(crate) Window);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", Instant::from_ps(self.0.from_ps), Instant::from_ps(self.0.to_ps))
+    }
+}
+
+/// One entity over the whole samples of one window.
+struct View<'a> {
+    recording: &'a Recording,
+    entity: EntityId,
+    class: EntityClass,
+    window: Window,
+    samples: Range<usize>,
+}
+
+impl<'a> View<'a> {
+    fn of(
+        recording: &'a Recording,
+        metric: &Metric,
+        entity: EntityId,
+        window: Window,
+    ) -> Result<View<'a>, Unmeasured> {
+        let named = recording.catalog.get(entity);
+        let class = named.class();
+        if !metric.classes().contains(&class) {
+            return Err(Unmeasured::WrongKind { entity: named.name.clone(), class });
+        }
+        let samples = recording.covering(window);
+        if recording.end().ps() < window.to_ps {
+            return Err(Unmeasured::Ended { window, at: recording.end() });
+        }
+        let (from, to) = recording.span(samples.clone());
+        if samples.is_empty() || from.ps() != window.from_ps || to.ps() != window.to_ps {
+            return Err(Unmeasured::Ragged { window });
+        }
+        Ok(View { recording, entity, class, window, samples })
+    }
+
+    fn name(&self) -> String {
+        self.recording.catalog.get(self.entity).name.clone()
+    }
+
+    fn nothing(&self, what: &'static str) -> Unmeasured {
+        Unmeasured::Nothing { entity: self.name(), window: self.window, what }
+    }
+
+    fn seconds(&self) -> f64 {
+        (self.window.to_ps - self.window.from_ps) as f64 / PS
+    }
+
+    fn values(&self, quantity: Quantity) -> Result<&'a [i64], Unmeasured> {
+        let series = self.recording.series(self.entity, quantity);
+        let series = series.ok_or_else(|| Unmeasured::NotRecorded { entity: self.name(), quantity })?;
+        Ok(&series[self.samples.clone()])
+    }
+
+    /// Each value with the seconds it stands for.
+    fn levels(&self, quantity: Quantity) -> Result<impl Iterator<Item = (f64, f64)> + Clone, Unmeasured> {
+        let values = self.values(quantity)?;
+        let spans = self.samples.clone().map(|sample| self.recording.interval(sample).ps() as f64 / PS);
+        Ok(values.iter().map(|&value| value as f64).zip(spans))
+    }
+
+    /// Octets per sample as bits per second, each with the seconds it stands for.
+    fn rates(&self, quantity: Quantity) -> Result<impl Iterator<Item = (f64, f64)> + Clone, Unmeasured> {
+        Ok(self
+            .levels(quantity)?
+            .filter(|(_, span)| *span > 0.0)
+            .map(|(octets, span)| (octets * 8.0 / span, span)))
+    }
+
+    fn sum(&self, quantity: Quantity) -> Result<f64, Unmeasured> {
+        Ok(self.values(quantity)?.iter().map(|&value| i128::from(value)).sum::<i128>() as f64)
+    }
+
+    fn mean(&self, quantity: Quantity) -> Result<f64, Unmeasured> {
+        stats::weighted_mean(self.levels(quantity)?).ok_or_else(|| self.nothing("was never sampled"))
+    }
+
+    fn peak(&self, quantity: Quantity) -> Result<f64, Unmeasured> {
+        let peak = self.values(quantity)?.iter().max();
+        peak.map(|&peak| peak as f64).ok_or_else(|| self.nothing("was never sampled"))
+    }
+
+    /// What an entity's throughput is made of: octets delivered, or transmitted.
+    fn carried(&self) -> Quantity {
+        if self.class == EntityClass::Flow { Quantity::DeliveredBytes } else { Quantity::TxBytes }
+    }
+
+    fn rate(&self, quantity: Quantity) -> Result<f64, Unmeasured> {
+        Ok(self.sum(quantity)? * 8.0 / self.seconds())
+    }
+
+    fn share(&self, part: f64, whole: f64, what: &'static str) -> Result<f64, Unmeasured> {
+        if whole > 0.0 { Ok(part / whole) } else { Err(self.nothing(what)) }
+    }
+
+    fn demand_share(&self) -> Result<f64, Unmeasured> {
+        let EntityKind::Flow { demand_bps, .. } = &self.recording.catalog.get(self.entity).kind else {
+            return Err(Unmeasured::WrongKind { entity: self.name(), class: self.class });
+        };
+        let demand =
+            demand_bps.ok_or_else(|| self.nothing("is greedy, so it states no demand to compare with"))?;
+        self.share(self.rate(Quantity::DeliveredBytes)?, demand as f64, "demands nothing")
+    }
+
+    fn throughput_variation(&self) -> Result<f64, Unmeasured> {
+        let rates = self.rates(self.carried())?;
+        let mean = stats::weighted_mean(rates.clone()).ok_or_else(|| self.nothing("was never sampled"))?;
+        let deviation = stats::weighted_deviation(rates).ok_or_else(|| self.nothing("was never sampled"))?;
+        self.share(deviation, mean, "carried nothing")
+    }
+
+    /// Assertions of pause: a refresh, which finds the peer already stopped, is none.
+    fn stops(&self) -> usize {
+        let mut stopped = false;
+        let mut count = 0;
+        for event in self.recording.events.iter().filter(|event| event.entity == self.entity) {
+            if event.at.ps() >= self.window.to_ps {
+                break;
+            }
+            match event.kind {
+                EventKind::Stop => {
+                    count += usize::from(!stopped && event.at.ps() >= self.window.from_ps);
+                    stopped = true;
+                }
+                EventKind::Go => stopped = false,
+                _ => {}
+            }
+        }
+        count
+    }
+
+    /// Frames lost: of a flow by its totals where the window is the whole run, else by the events.
+    fn loss(&self) -> Result<f64, Unmeasured> {
+        if self.class != EntityClass::Flow {
+            return self.sum(Quantity::DroppedFrames);
+        }
+        let whole = self.window.from_ps == 0 && self.window.to_ps == self.recording.end().ps();
+        if whole && let Some(totals) = self.recording.totals(self.entity) {
+            return Ok(totals.lost_frames as f64);
+        }
+        let drops = self.recording.events_in(self.window).iter();
+        Ok(drops.filter(|it| it.kind == EventKind::Drop && it.flow == Some(self.entity)).count() as f64)
+    }
+
+    fn totals(&self) -> Result<&'a FlowTotals, Unmeasured> {
+        self.recording.totals(self.entity).ok_or_else(|| Unmeasured::NoTotals { entity: self.name() })
+    }
+
+    fn convergence(&self, series: ConvergingSeries, target: f64, within: f64) -> Result<f64, Unmeasured> {
+        let tolerated = (target * within).abs();
+        let outside = |value: f64| (value - target).abs() > tolerated;
+        let last_outside = match series {
+            ConvergingSeries::Limit => last_end(self.levels(Quantity::LimitBps)?, outside),
+            ConvergingSeries::Queue => last_end(self.levels(Quantity::QueueMeanBytes)?, outside),
+            ConvergingSeries::Throughput => last_end(self.rates(self.carried())?, outside),
+        };
+        Ok(last_outside.min(self.seconds()))
+    }
+
+    /// The average runs over the samples before an instant that together last at least `span_ps`.
+    fn recovery(&self, target: f64, span_ps: u64) -> Result<f64, Unmeasured> {
+        let span = span_ps as f64 / PS;
+        let samples: Vec<(f64, f64)> = self.levels(self.carried())?.collect();
+        if span > self.seconds() {
+            return Err(self.nothing("cannot be averaged over a span longer than the window"));
+        }
+        let slack = span * 1e-9;
+        let (mut octets, mut lasted, mut elapsed, mut first) = (0.0, 0.0, 0.0, 0);
+        for &(carried, time) in &samples {
+            octets += carried;
+            lasted += time;
+            elapsed += time;
+            while lasted - samples[first].1 >= span - slack && lasted > samples[first].1 {
+                octets -= samples[first].0;
+                lasted -= samples[first].1;
+                first += 1;
+            }
+            if lasted > 0.0 && lasted >= span - slack && octets * 8.0 / lasted >= target {
+                return Ok(elapsed);
+            }
+        }
+        Ok(self.seconds())
+    }
+
+    fn settled(&self, target: f64, within: f64, quiet_ps: u64, skip_ps: u64) -> Result<f64, Unmeasured> {
+        let mut changes: Vec<(u64, bool)> = Vec::new();
+        for event in self.recording.events_in(self.window) {
+            let on = match event.kind {
+                EventKind::SourceOn => true,
+                EventKind::SourceOff => false,
+                _ => continue,
+            };
+            // Flows of one source change together; that is one change.
+            match changes.last_mut() {
+                Some((at, any_on)) if *at == event.at.ps() => *any_on |= on,
+                _ => changes.push((event.at.ps(), on)),
+            }
+        }
+        let queue = self.recording.series(self.entity, Quantity::QueueMeanBytes);
+        let queue = queue.ok_or_else(|| Unmeasured::NotRecorded {
+            entity: self.name(),
+            quantity: Quantity::QueueMeanBytes,
+        })?;
+        let (mut cases, mut settled) = (0_u32, 0_u32);
+        for (index, &(at, on)) in changes.iter().enumerate() {
+            let until = changes.get(index + 1).map_or(self.window.to_ps, |next| next.0);
+            if !on || until - at < quiet_ps {
+                continue;
+            }
+            let whole = whole_samples(self.recording, Window { from_ps: at + skip_ps, to_ps: until });
+            let levels = whole.map(|it| (queue[it] as f64, self.recording.interval(it).ps() as f64));
+            if let Some(mean) = stats::weighted_mean(levels) {
+                cases += 1;
+                settled += u32::from((mean - target).abs() <= (target * within).abs());
+            }
+        }
+        self.share(f64::from(settled), f64::from(cases), "saw no source turn on and stay so long enough")
+    }
+}
+
+/// Samples that lie wholly inside a window, wherever its ends are.
+fn whole_samples(recording: &Recording, window: Window) -> Range<usize> {
+    let mut samples = recording.covering(window);
+    if !samples.is_empty() && recording.span(samples.clone()).0.ps() < window.from_ps {
+        samples.start += 1;
+    }
+    if !samples.is_empty() && recording.span(samples.clone()).1.ps() > window.to_ps {
+        samples.end -= 1;
+    }
+    samples
+}
+
+/// When the last sample that `is_outside` ends, in seconds from the first; zero if none is.
+fn last_end(levels: impl Iterator<Item = (f64, f64)>, is_outside: impl Fn(f64) -> bool) -> f64 {
+    let mut elapsed = 0.0;
+    let mut last = 0.0;
+    for (value, span) in levels {
+        elapsed += span;
+        if is_outside(value) {
+            last = elapsed;
+        }
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests;
