@@ -1,1 +1,9 @@
-//! kernel
+//! The clockwork: events in time order, and the loop that runs them.
+//!
+//! The kernel knows nothing of switches or flows. It keeps the [`agenda`], takes the samples on time, checks the
+//! invariants and ends the run.
+
+pub(crate) mod agenda;
+mod run;
+
+pub use run::{Broken, Control, Outcome, run};

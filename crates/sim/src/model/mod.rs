@@ -1,1 +1,364 @@
-//! model
+//! Who holds a frame, and for how long.
+//!
+//! The way of one frame: a source offers it to its [`host`]'s adapter; the adapter's turn, limiter and pauses let it on
+//! the wire ([`net`]); a [`switch`] charges it to its input, lets it wait for its output, and sends it on; the receiving
+//! host takes it in. Every node is one variant of [`Node`]; a new kind of node is one more, and its events are lanes of
+//! the agenda.
+
+mod frame;
+mod host;
+mod net;
+mod octets;
+mod port;
+mod ring;
+mod stream;
+mod switch;
+
+use crate::kernel::agenda::{Event, Lane, LaneKind};
+use crate::scenario::plan::{LinkId, Plan, Scheme, SwitchId, What};
+use crate::topology::routing::Routes;
+use host::Host;
+use net::Net;
+pub(crate) use net::node_index;
+use quell_proto::units::{Duration, Instant, Priority};
+use quell_record::{EntityId, FlowTotals, Quantity, Sink};
+use std::sync::Arc;
+use switch::Switch;
+
+/// A network in the middle of a run.
+#[derive(Debug)]
+pub(crate) struct World {
+    nodes: Vec<Node>,
+    net: Net,
+    /// For each wire, the node and port that send on it.
+    taps: Vec<(u32, u32)>,
+    changes: Vec<What>,
+    /// The routes that hold after each change.
+    epochs: Vec<usize>,
+    sampled: Instant,
+}
+
+#[derive(Debug)]
+enum Node {
+    Host(Box<Host>),
+    Switch(Box<Switch>),
+}
+
+/// An invariant that broke, by the numbers of the run.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    /// A lossless class had to drop.
+    NotLossless { wire: u32, priority: Priority, excess: u64, at: Instant },
+    /// The octets of a node do not add up.
+    Books { node: u32, at: Instant, came: u64, went: u64, held: u64 },
+    /// A frame does not survive its own format.
+    Octets { at: Instant, found: String },
+}
+
+impl Fault {
+    fn not_lossless(net: &Net, wire: u32, priority: Priority, excess: u64) -> Fault {
+        Fault::NotLossless { wire, priority, excess, at: net.now }
+    }
+}
+
+impl World {
+    /// The network of a plan at the start of a run.
+    pub(crate) fn new(plan: &Plan, seed: u64) -> World {
+        let mut data: Vec<Priority> = plan.flows.iter().map(|flow| flow.priority).collect();
+        data.sort_unstable();
+        data.dedup();
+        let mut classes = data.clone();
+        if let Scheme::Qcn(qcn) = plan.scheme {
+            classes.push(qcn.cnm_priority);
+            classes.sort_unstable();
+            classes.dedup();
+        }
+        let mut net = Net::new(plan, classes, &data);
+        let node_count = plan.hosts.len() + plan.switches.len();
+        // For each node, the wires of its ports: the one it sends on, the one that ends there.
+        let mut wires: Vec<Vec<(u32, u32)>> = vec![Vec::new(); node_count];
+        let mut taps = Vec::with_capacity(2 * plan.links.len());
+        for (link, number) in plan.links.iter().zip(0u32..) {
+            for end in 0..2 {
+                let node = node_index(plan, link.ends[end as usize]);
+                let ports = &mut wires[node as usize];
+                taps.push((node, ports.len() as u32));
+                ports.push((2 * number + end, 2 * number + 1 - end));
+            }
+        }
+        let (epochs, routes) = epochs(plan);
+        let mut nodes: Vec<Node> = Vec::with_capacity(node_count);
+        for index in 0..plan.hosts.len() {
+            let host = Host::new(plan, index as u32, wires[index][0], seed, &mut net);
+            nodes.push(Node::Host(Box::new(host)));
+        }
+        for index in 0..plan.switches.len() {
+            let own = &wires[plan.hosts.len() + index];
+            let switch = Switch::new(plan, SwitchId(index as u32), own, &routes, seed, &net);
+            nodes.push(Node::Switch(Box::new(switch)));
+        }
+        let mut world = World {
+            nodes,
+            net,
+            taps,
+            changes: plan.changes.iter().map(|change| change.what).collect(),
+            epochs,
+            sampled: Instant::START,
+        };
+        world.book_changes(plan);
+        world
+    }
+
+    fn book_changes(&mut self, plan: &Plan) {
+        for (change, number) in plan.changes.iter().zip(0u32..) {
+            let lane = Lane::new(LaneKind::Change, number);
+            let concerned: Vec<u32> = match change.what {
+                What::PortService { from, .. } => vec![node_index(plan, from)],
+                What::ReceiveService { host, .. } => vec![host.0],
+                What::Link { link, .. } => {
+                    let ends = plan.links[link.0 as usize].ends.map(|end| node_index(plan, end));
+                    let switches = plan.hosts.len() as u32..self.nodes.len() as u32;
+                    let hosts = ends.into_iter().filter(|end| (*end as usize) < plan.hosts.len());
+                    hosts.chain(switches).collect()
+                }
+            };
+            for node in concerned {
+                self.net.agenda.book(change.at, node, lane);
+            }
+        }
+    }
+
+    /// The next event, if there is one.
+    #[inline]
+    pub(crate) fn next_event(&mut self) -> Option<Event> {
+        self.net.agenda.pop()
+    }
+
+    /// Lets a node act on its event.
+    #[inline]
+    pub(crate) fn act(&mut self, event: Event) {
+        self.net.now = event.at;
+        if event.lane.kind() == LaneKind::Change {
+            return self.change(event.node, event.lane.index());
+        }
+        match &mut self.nodes[event.node as usize] {
+            Node::Switch(switch) => switch.on_event(event.lane, &mut self.net),
+            Node::Host(host) => host.on_event(event.lane, &mut self.net),
+        }
+    }
+
+    /// The time of the last event.
+    pub(crate) fn now(&self) -> Instant {
+        self.net.now
+    }
+
+    /// Frames carried over links so far.
+    pub(crate) fn hops(&self) -> u64 {
+        self.net.hops
+    }
+
+    /// The first invariant that broke, if one did.
+    #[inline]
+    pub(crate) fn fault(&self) -> Option<&Fault> {
+        self.net.fault.as_ref()
+    }
+
+    fn change(&mut self, node: u32, number: usize) {
+        let net = &mut self.net;
+        let port_on = |link: LinkId| {
+            let wires = [2 * link.0, 2 * link.0 + 1];
+            let own = wires.into_iter().find(|wire| self.taps[*wire as usize].0 == node);
+            own.map(|wire| self.taps[wire as usize].1 as usize)
+        };
+        match (self.changes[number], &mut self.nodes[node as usize]) {
+            (What::PortService { rate, .. }, Node::Host(host)) => host.sender.set_service(rate, net),
+            (What::PortService { link, rate, .. }, Node::Switch(switch)) => {
+                if let Some(port) = port_on(link) {
+                    switch.set_service(port, rate, net);
+                }
+            }
+            (What::ReceiveService { rate, .. }, Node::Host(host)) => {
+                host.receiver_mut().set_service(rate, net)
+            }
+            (What::ReceiveService { .. }, Node::Switch(_)) => unreachable!("only a host receives"),
+            (What::Link { up, .. }, Node::Host(host)) => host.set_link(up, net),
+            (What::Link { link, up }, Node::Switch(switch)) => {
+                switch.set_epoch(self.epochs[number]);
+                if let Some(port) = port_on(link) {
+                    switch.set_link(port, up, net);
+                }
+            }
+        }
+    }
+
+    /// Takes a sample of everything at `at`, for the time since the last one, and hands over the events since then.
+    pub(crate) fn sample(&mut self, at: Instant, sink: &mut dyn Sink) {
+        let span = at - self.sampled;
+        self.sampled = at;
+        self.net.now = at;
+        for event in self.net.events.drain(..) {
+            sink.event(event);
+        }
+        for node in &mut self.nodes {
+            match node {
+                Node::Host(host) => host.catch_up(&mut self.net),
+                Node::Switch(switch) => {
+                    if let Some(fault) = switch.audit(&self.net) {
+                        self.net.break_off(fault);
+                    }
+                }
+            }
+        }
+        sink.begin_samples(at);
+        self.sample_ports(span, sink);
+        self.sample_inputs(span, sink);
+        self.sample_flows(sink);
+    }
+
+    fn sample_ports(&mut self, span: Duration, sink: &mut dyn Sink) {
+        let net = &mut self.net;
+        let mut entity = 0;
+        for (node, port) in &self.taps {
+            let sender = match &mut self.nodes[*node as usize] {
+                Node::Host(host) => &mut host.sender,
+                Node::Switch(switch) => switch.sender_mut(*port as usize),
+            };
+            let serviceable = sender.take_serviceable(net);
+            for data in 0..net.data_count() {
+                let class = net.class_of_data(data);
+                let mut say = |quantity, value| sink.sample(EntityId(entity), quantity, signed(value));
+                let (sender, output) = match &mut self.nodes[*node as usize] {
+                    Node::Host(host) => (&mut host.sender, None),
+                    Node::Switch(switch) => {
+                        let output = switch.take_output(*port as usize, class, span, net.now);
+                        (switch.sender_mut(*port as usize), Some(output))
+                    }
+                };
+                let (bytes, frames, held) = sender.take_counts(class, net.now);
+                if let Some([mean, peak, ..]) = output {
+                    say(Quantity::QueueMeanBytes, mean);
+                    say(Quantity::QueuePeakBytes, peak);
+                }
+                say(Quantity::TxBytes, bytes);
+                say(Quantity::TxFrames, frames);
+                say(Quantity::ServiceBytes, serviceable);
+                say(Quantity::PausedPs, held);
+                if let Some([.., cnms, dropped]) = output {
+                    say(Quantity::CnmsSent, cnms);
+                    say(Quantity::DroppedFrames, dropped);
+                }
+                entity += 1;
+            }
+        }
+    }
+
+    fn sample_inputs(&mut self, span: Duration, sink: &mut dyn Sink) {
+        let net = &mut self.net;
+        let mut entity = (self.taps.len() * net.data_count()) as u32;
+        for (node, port) in &self.taps {
+            for data in 0..net.data_count() {
+                let class = net.class_of_data(data);
+                let mut say = |quantity, value| sink.sample(EntityId(entity), quantity, signed(value));
+                match &mut self.nodes[*node as usize] {
+                    Node::Host(host) => {
+                        let receiver = host.receiver_mut();
+                        let (mean, peak) = receiver.meter.take(net.now, span);
+                        let (dropped, stopped) = receiver.take_counts(net.now);
+                        say(Quantity::QueueMeanBytes, mean);
+                        say(Quantity::QueuePeakBytes, peak);
+                        say(Quantity::StoppedPs, stopped);
+                        say(Quantity::DroppedFrames, dropped);
+                    }
+                    Node::Switch(switch) => {
+                        let [mean, peak, stopped, cnms, dropped] =
+                            switch.take_input(*port as usize, class, span, net.now);
+                        say(Quantity::QueueMeanBytes, mean);
+                        say(Quantity::QueuePeakBytes, peak);
+                        say(Quantity::StoppedPs, stopped);
+                        say(Quantity::CnmsSent, cnms);
+                        say(Quantity::DroppedFrames, dropped);
+                    }
+                }
+                entity += 1;
+            }
+        }
+    }
+
+    fn sample_flows(&mut self, sink: &mut dyn Sink) {
+        let net = &mut self.net;
+        for flow in 0..net.flows.len() as u32 {
+            let entity = net.flow_entity(flow);
+            let Node::Host(host) = &self.nodes[net.flows[flow as usize].from as usize] else {
+                unreachable!("flows begin at hosts");
+            };
+            let line = net.wires[host.sender.wire as usize].speed.rate();
+            let limit = host.limit(flow).unwrap_or(line);
+            let sent = &mut net.sent[flow as usize];
+            let received = &mut net.received[flow as usize];
+            sink.sample(entity, Quantity::OfferedBytes, difference(sent.offered, sent.sampled_offered));
+            sink.sample(entity, Quantity::SentBytes, difference(sent.bytes, sent.sampled_bytes));
+            sink.sample(entity, Quantity::DeliveredBytes, difference(received.bytes, received.sampled_bytes));
+            sink.sample(
+                entity,
+                Quantity::DeliveredFrames,
+                difference(received.frames, received.sampled_frames),
+            );
+            sink.sample(entity, Quantity::LimitBps, signed(limit.bps()));
+            sink.sample(entity, Quantity::CnmsReceived, difference(sent.cnms, sent.sampled_cnms));
+            (sent.sampled_offered, sent.sampled_bytes, sent.sampled_cnms) =
+                (sent.offered, sent.bytes, sent.cnms);
+            (received.sampled_bytes, received.sampled_frames) = (received.bytes, received.frames);
+        }
+    }
+
+    /// Hands over the totals of every flow, at the end.
+    pub(crate) fn finish(&mut self, sink: &mut dyn Sink) {
+        for event in self.net.events.drain(..) {
+            sink.event(event);
+        }
+        let net = &self.net;
+        for flow in 0..net.flows.len() {
+            let (sent, received) = (&net.sent[flow], &net.received[flow]);
+            let totals = FlowTotals {
+                offered_bytes: sent.offered,
+                sent_bytes: sent.bytes,
+                delivered_bytes: received.bytes,
+                delivered_frames: received.frames,
+                lost_frames: net.lost[flow],
+                reordered_frames: received.reordered,
+                cnms_received: sent.cnms,
+                latency_sum_ps: received.latency_sum,
+                latency_max_ps: received.latency_max,
+            };
+            sink.flow(net.flow_entity(flow as u32), totals);
+        }
+    }
+}
+
+/// Routes for every state of the links that the plan's changes bring about, and which of them holds after each change.
+fn epochs(plan: &Plan) -> (Vec<usize>, Arc<[Routes]>) {
+    let mut up = vec![true; plan.links.len()];
+    let mut states = vec![up.clone()];
+    let mut epochs = Vec::with_capacity(plan.changes.len());
+    let mut current = 0;
+    for change in &plan.changes {
+        if let What::Link { link, up: works } = change.what {
+            up[link.0 as usize] = works;
+            current = states.iter().position(|state| *state == up).unwrap_or_else(|| {
+                states.push(up.clone());
+                states.len() - 1
+            });
+        }
+        epochs.push(current);
+    }
+    (epochs, states.iter().map(|state| Routes::compute(plan, state)).collect())
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Counters only grow, except that a withdrawn frame is no longer offered.
+fn difference(now: u64, before: u64) -> i64 {
+    signed(now).saturating_sub(signed(before))
+}

@@ -1,0 +1,306 @@
+//! Events in time order, at a cost that does not grow with their number.
+//!
+//! A wheel of buckets covers the near future; each holds a list threaded through one slab, so that the memory in
+//! use is that of the events pending, not of the buckets. The bucket in hand is sorted when it comes up. What lies
+//! beyond the wheel waits in a heap; that is the place of slow timers.
+//!
+//! Equal-time events leave by node, then by lane. That order belongs to the network, not to the order in which
+//! events were booked, so any cut of the network into parts that keep their own agendas gives the same run.
+
+use quell_proto::units::Instant;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What wakes a node: an arrival on a link, a port that falls free, a timer.
+///
+/// The order of fields is the order of events: time, then node, then lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event {
+    /// When.
+    pub at: Instant,
+    /// The node it wakes.
+    pub node: u32,
+    /// What of the node it concerns.
+    pub lane: Lane,
+}
+
+/// What of a node an event concerns. At one instant a node sees its lanes in the order of [`LaneKind`], each by
+/// index. A lane has at most one event that matters; a stale one fires harmlessly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Lane(u32);
+
+/// The kinds of lanes. **Their order is load-bearing**: it is the order of equal-time events at one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum LaneKind {
+    /// The scenario changes something about the node.
+    Change,
+    /// The head of an incoming link arrives; the index is the port.
+    Arrival,
+    /// A frame crosses the inside of a switch and reaches an output buffer; the index is the port.
+    Crossing,
+    /// A pause that a peer asked for may have run out; the index is the port.
+    PauseExpiry,
+    /// A source turns on or off; the index is the source.
+    Source,
+    /// A notification takes effect after the adapter's reaction time.
+    Reaction,
+    /// A limiter's timer; the index is the limiter.
+    Limiter,
+    /// A pause must be refreshed before it runs out; the index is the input.
+    Refresh,
+    /// The clock of a congestion point while its input is paused; the index is the input.
+    KeepAlive,
+    /// A receiver has taken a frame in.
+    Receive,
+    /// An output's arbiter may grant again; the index is the port.
+    Grant,
+    /// A port may begin a frame; the index is the port.
+    Transmit,
+}
+
+impl Lane {
+    const INDEX_BITS: u32 = 24;
+
+    /// The lane of this kind and index.
+    pub(crate) const fn new(kind: LaneKind, index: u32) -> Lane {
+        debug_assert!(index < 1 << Self::INDEX_BITS);
+        Lane((kind as u32) << Self::INDEX_BITS | index)
+    }
+
+    /// Its kind.
+    pub(crate) fn kind(self) -> LaneKind {
+        const KINDS: [LaneKind; 12] = [
+            LaneKind::Change,
+            LaneKind::Arrival,
+            LaneKind::Crossing,
+            LaneKind::PauseExpiry,
+            LaneKind::Source,
+            LaneKind::Reaction,
+            LaneKind::Limiter,
+            LaneKind::Refresh,
+            LaneKind::KeepAlive,
+            LaneKind::Receive,
+            LaneKind::Grant,
+            LaneKind::Transmit,
+        ];
+        KINDS[(self.0 >> Self::INDEX_BITS) as usize]
+    }
+
+    /// Its index.
+    pub(crate) const fn index(self) -> usize {
+        (self.0 & ((1 << Self::INDEX_BITS) - 1)) as usize
+    }
+}
+
+const BUCKETS: usize = 4096;
+const MASK: u64 = BUCKETS as u64 - 1;
+const NIL: u32 = u32::MAX;
+
+/// The pending events of one run.
+#[derive(Debug)]
+pub(crate) struct Agenda {
+    /// A bucket spans `2^shift` picoseconds.
+    shift: u32,
+    /// Number of the bucket in hand: its events have `at >> shift` equal to this.
+    turn: u64,
+    /// The bucket in hand, last event first.
+    hand: Vec<Event>,
+    heads: Box<[u32; BUCKETS]>,
+    /// One bit a bucket, set while it holds events.
+    full: [u64; BUCKETS / 64],
+    /// One bit a word of `full`, set while the word is not zero.
+    words: u64,
+    slab: Vec<Entry>,
+    free: u32,
+    far: BinaryHeap<Reverse<Event>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    event: Event,
+    next: u32,
+}
+
+impl Agenda {
+    /// An empty agenda for about `events_per_second` of simulated time. The figure only tunes the width of the
+    /// buckets; any value gives the same order.
+    pub(crate) fn new(events_per_second: u64) -> Agenda {
+        let gap_ps = (1_000_000_000_000 / events_per_second.max(1)).clamp(1 << 8, 1 << 24);
+        Agenda {
+            shift: gap_ps.ilog2(),
+            turn: 0,
+            hand: Vec::with_capacity(64),
+            heads: Box::new([NIL; BUCKETS]),
+            full: [0; BUCKETS / 64],
+            words: 0,
+            slab: Vec::with_capacity(1024),
+            free: NIL,
+            far: BinaryHeap::new(),
+        }
+    }
+
+    /// Books an event. It must not lie before the event popped last; [`run`](super::run()) checks what comes out.
+    #[inline]
+    pub(crate) fn book(&mut self, at: Instant, node: u32, lane: Lane) {
+        let event = Event { at, node, lane };
+        let bucket = at.ps() >> self.shift;
+        if bucket.wrapping_sub(self.turn + 1) < MASK {
+            self.file(event, bucket);
+        } else if bucket <= self.turn {
+            let place = self.hand.partition_point(|other| *other > event);
+            self.hand.insert(place, event);
+        } else {
+            self.far.push(Reverse(event));
+        }
+    }
+
+    /// Takes out the next event.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        if self.hand.is_empty() && !self.turn_over() {
+            return None;
+        }
+        self.hand.pop()
+    }
+
+    /// Puts an event of the wheel's span, but not of the bucket in hand, into its bucket.
+    #[inline]
+    fn file(&mut self, event: Event, bucket: u64) {
+        let slot = (bucket & MASK) as usize;
+        let entry = Entry { event, next: self.heads[slot] };
+        let place = if self.free == NIL {
+            self.slab.push(entry);
+            u32::try_from(self.slab.len() - 1).expect("fewer than 2^32 pending events")
+        } else {
+            let place = self.free;
+            self.free = self.slab[place as usize].next;
+            self.slab[place as usize] = entry;
+            place
+        };
+        self.heads[slot] = place;
+        self.full[slot / 64] |= 1 << (slot % 64);
+        self.words |= 1 << (slot / 64);
+    }
+
+    /// Takes the next bucket that holds an event in hand; `false` if there is none.
+    fn turn_over(&mut self) -> bool {
+        let near = self.next_full().map(|steps| self.turn + steps);
+        let far = self.far.peek().map(|Reverse(event)| event.at.ps() >> self.shift);
+        self.turn = match (near, far) {
+            (None, None) => return false,
+            (Some(near), Some(far)) => near.min(far),
+            (Some(bucket), None) | (None, Some(bucket)) => bucket,
+        };
+        while let Some(Reverse(event)) = self.far.peek().copied() {
+            let bucket = event.at.ps() >> self.shift;
+            if bucket - self.turn >= MASK {
+                break;
+            }
+            self.far.pop();
+            if bucket == self.turn {
+                self.hand.push(event);
+            } else {
+                self.file(event, bucket);
+            }
+        }
+        let slot = (self.turn & MASK) as usize;
+        let mut place = std::mem::replace(&mut self.heads[slot], NIL);
+        while place != NIL {
+            let entry = self.slab[place as usize];
+            self.hand.push(entry.event);
+            self.slab[place as usize].next = self.free;
+            self.free = place;
+            place = entry.next;
+        }
+        self.full[slot / 64] &= !(1 << (slot % 64));
+        if self.full[slot / 64] == 0 {
+            self.words &= !(1 << (slot / 64));
+        }
+        if self.hand.len() > 1 {
+            self.hand.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        true
+    }
+
+    /// How many buckets ahead the next full one is, going round the wheel once.
+    #[inline]
+    fn next_full(&self) -> Option<u64> {
+        let from = ((self.turn + 1) & MASK) as usize;
+        let (word, bit) = (from / 64, from % 64);
+        let here = self.full[word] & (!0 << bit);
+        let slot = if here != 0 {
+            word * 64 + here.trailing_zeros() as usize
+        } else {
+            // Words after this one, else from the start of the wheel up to and including this one.
+            let after = if word == 63 { 0 } else { self.words & (!0 << (word + 1)) };
+            let words = if after != 0 { after } else { self.words };
+            if words == 0 {
+                return None;
+            }
+            let word = words.trailing_zeros() as usize;
+            word * 64 + self.full[word].trailing_zeros() as usize
+        };
+        Some(((slot as u64).wrapping_sub(from as u64) & MASK) + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lane(index: u32) -> Lane {
+        Lane::new(LaneKind::Arrival, index)
+    }
+
+    #[test]
+    fn equal_times_leave_by_node_then_lane_whatever_the_order_of_booking() {
+        let mut agenda = Agenda::new(1_000_000);
+        let at = Instant::from_ps(5_000_000);
+        agenda.book(at, 2, lane(0));
+        agenda.book(at, 1, lane(1));
+        agenda.book(at, 1, Lane::new(LaneKind::Transmit, 0));
+        agenda.book(at, 1, lane(0));
+        let order: Vec<_> =
+            std::iter::from_fn(|| agenda.pop()).map(|event| (event.node, event.lane)).collect();
+        assert_eq!(order, [(1, lane(0)), (1, lane(1)), (1, Lane::new(LaneKind::Transmit, 0)), (2, lane(0))]);
+    }
+
+    #[test]
+    fn a_lane_keeps_its_kind_and_index() {
+        let lane = Lane::new(LaneKind::Grant, 77);
+        assert_eq!((lane.kind(), lane.index()), (LaneKind::Grant, 77));
+    }
+
+    proptest! {
+        /// Any interleaving of bookings and pops gives what a sorted list would give.
+        #[test]
+        fn it_agrees_with_a_sorted_list(
+            density in prop_oneof![Just(1u64), Just(1_000_000), Just(100_000_000), Just(1_000_000_000_000)],
+            steps in prop::collection::vec((0u64..6, 0u64..1_000_000, 0u32..4, 0u32..3, 1usize..4), 1..200),
+        ) {
+            let mut agenda = Agenda::new(density);
+            let mut list = std::collections::BTreeSet::new();
+            let mut now = 0;
+            for (scale, gap, node, index, pops) in steps {
+                let at = Instant::from_ps(now + gap * 10u64.pow(u32::try_from(scale).unwrap()));
+                let event = Event { at, node, lane: lane(index) };
+                if list.insert(event) {
+                    agenda.book(at, node, lane(index));
+                }
+                for _ in 1..pops {
+                    let popped = agenda.pop();
+                    prop_assert_eq!(popped, list.pop_first());
+                    if let Some(event) = popped {
+                        now = event.at.ps();
+                    }
+                }
+            }
+            while let Some(event) = agenda.pop() {
+                prop_assert_eq!(Some(event), list.pop_first());
+            }
+            prop_assert!(list.is_empty());
+        }
+    }
+}

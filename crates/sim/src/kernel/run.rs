@@ -1,0 +1,210 @@
+//! The loop: events in order, samples on time, invariants watched.
+
+use crate::model::{Fault, World};
+use crate::scenario::plan::Plan;
+use quell_proto::units::{Instant, Priority};
+use quell_record::Sink;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// How a run is watched and stopped from outside. It cannot change what the run computes, only how far it gets.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Set it to end the run at the next sample; what was computed is kept.
+    pub stop: AtomicBool,
+    /// How far the run has got, in picoseconds.
+    pub now_ps: AtomicU64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The time it reached.
+    pub ended: Instant,
+    /// Whether it reached the end of the plan, or was stopped.
+    pub complete: bool,
+    /// Events handled.
+    pub events: u64,
+    /// Frames carried over links.
+    pub frame_hops: u64,
+}
+
+/// An invariant that does not hold. It ends the run: the model or the scenario is wrong, and no figure of the run can
+/// be trusted after this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// A lossless class had to drop a frame.
+    NotLossless {
+        /// The port whose input or output had no room.
+        port: String,
+        /// The priority.
+        priority: Priority,
+        /// Octets too many.
+        excess: u64,
+        /// When.
+        at: Instant,
+    },
+    /// The octets of a node do not add up.
+    Books {
+        /// The node.
+        node: String,
+        /// When it was found.
+        at: Instant,
+        /// Octets that came in or were made.
+        came: u64,
+        /// Octets that went out or were dropped.
+        went: u64,
+        /// Octets held.
+        held: u64,
+    },
+    /// An event lies before the one handled last.
+    TimeRanBack {
+        /// The time it was.
+        now: Instant,
+        /// The time of the event.
+        event: Instant,
+    },
+    /// A frame does not survive its own format.
+    Octets {
+        /// When it was sent.
+        at: Instant,
+        /// What differs.
+        found: String,
+    },
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Broken::NotLossless { port, priority, excess, at } => write!(
+                f,
+                "at {at} port {port} dropped a frame of lossless priority {priority}: {excess} octets had no room"
+            ),
+            Broken::Books { node, at, came, went, held } => write!(
+                f,
+                "at {at} the octets of {node} do not add up: {came} came, {went} went, {held} are held"
+            ),
+            Broken::TimeRanBack { now, event } => write!(f, "an event of {event} came up at {now}"),
+            Broken::Octets { at, found } => {
+                write!(f, "at {at} a frame does not survive its own format: {found}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// Runs a plan under a seed and tells the sink what happened.
+///
+/// # Errors
+/// When an invariant breaks. What was recorded until then has been told to the sink.
+pub fn run(plan: &Plan, seed: u64, sink: &mut dyn Sink, control: &Control) -> Result<Outcome, Broken> {
+    let mut world = World::new(plan, seed);
+    let mut samples = Samples::of(plan);
+    let end = Instant::START + plan.length;
+    let mut events = 0;
+    let mut next = samples.next().unwrap_or(end);
+    let outcome = |world: &World, ended: Instant, events: u64| Outcome {
+        ended,
+        complete: ended == end,
+        events,
+        frame_hops: world.hops(),
+    };
+    loop {
+        let event = world.next_event();
+        while event.is_none_or(|event| event.at >= next) {
+            world.sample(next, sink);
+            control.now_ps.store(next.ps(), Ordering::Relaxed);
+            if let Some(fault) = world.fault() {
+                world_broken(plan, fault)?;
+            }
+            if next == end || control.stop.load(Ordering::Relaxed) {
+                world.finish(sink);
+                return Ok(outcome(&world, next, events));
+            }
+            next = samples.next().unwrap_or(end);
+        }
+        let Some(event) = event else { continue };
+        if event.at < world.now() {
+            return Err(Broken::TimeRanBack { now: world.now(), event: event.at });
+        }
+        events += 1;
+        world.act(event);
+        if world.fault().is_some() {
+            let at = world.now();
+            world.sample(at, sink);
+            world.finish(sink);
+            world_broken(plan, world.fault().expect("it is there"))?;
+        }
+    }
+}
+
+/// When samples are taken: on a grid, at the cuts, and at the end.
+struct Samples<'a> {
+    step: u64,
+    grid: u64,
+    cuts: &'a [Instant],
+    end: u64,
+    last: u64,
+}
+
+impl<'a> Samples<'a> {
+    fn of(plan: &'a Plan) -> Samples<'a> {
+        let step = plan.sample.ps().max(1);
+        Samples { step, grid: step, cuts: &plan.cuts, end: plan.length.ps(), last: 0 }
+    }
+}
+
+impl Iterator for Samples<'_> {
+    type Item = Instant;
+
+    fn next(&mut self) -> Option<Instant> {
+        while self.grid <= self.last {
+            self.grid += self.step;
+        }
+        while self.cuts.first().is_some_and(|cut| cut.ps() <= self.last) {
+            self.cuts = &self.cuts[1..];
+        }
+        let cut = self.cuts.first().map_or(u64::MAX, |cut| cut.ps());
+        let at = self.grid.min(cut).min(self.end);
+        if at <= self.last {
+            return None;
+        }
+        self.last = at;
+        Some(Instant::from_ps(at))
+    }
+}
+
+fn world_broken(plan: &Plan, fault: &Fault) -> Result<(), Broken> {
+    let name = |node: u32| {
+        let node = node as usize;
+        match node.checked_sub(plan.hosts.len()) {
+            None => plan.hosts[node].name.clone(),
+            Some(switch) => plan.switches[switch].name.clone(),
+        }
+    };
+    Err(match fault.clone() {
+        Fault::NotLossless { wire, priority, excess, at } => {
+            let ends =
+                plan.links[wire as usize / 2].ends.map(|end| name(crate::model::node_index(plan, end)));
+            let [own, peer] = if wire % 2 == 0 { [&ends[0], &ends[1]] } else { [&ends[1], &ends[0]] };
+            Broken::NotLossless { port: format!("{own}->{peer}"), priority, excess, at }
+        }
+        Fault::Books { node, at, came, went, held } => {
+            Broken::Books { node: name(node), at, came, went, held }
+        }
+        Fault::Octets { at, found } => Broken::Octets { at, found },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_fall_on_the_grid_the_cuts_and_the_end() {
+        let cuts = [5, 10, 12].map(Instant::from_ps);
+        let samples = Samples { step: 10, grid: 10, cuts: &cuts, end: 25, last: 0 };
+        assert_eq!(samples.map(Instant::ps).collect::<Vec<_>>(), [5, 10, 12, 20, 25]);
+    }
+}

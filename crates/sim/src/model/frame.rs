@@ -1,0 +1,251 @@
+//! Frames as plain data, and the lists they wait in.
+
+use quell_proto::units::{Bytes, Instant, Quanta};
+
+/// A frame on its way, small enough to be copied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    /// When its source offered it (for notifications: when it was made).
+    pub born: Instant,
+    /// The flow it belongs to or speaks of.
+    pub flow: u32,
+    /// The host it is for.
+    pub to: u32,
+    /// What it carries.
+    pub body: Body,
+    /// Octets from destination address to check sequence.
+    pub length: u16,
+    /// Index of its priority among those in use.
+    pub class: u8,
+}
+
+/// What a frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// Data, numbered within its flow.
+    Data {
+        /// Number of the frame in its flow.
+        sequence: u32,
+    },
+    /// A congestion notification.
+    Cnm {
+        /// Six bits of feedback.
+        quantised: u8,
+        /// Queue above set point, in units of 64 octets.
+        offset: i16,
+        /// Queue growth, in units of 64 octets.
+        delta: i16,
+        /// The node whose congestion point speaks.
+        node: u32,
+    },
+    /// 802.3x PAUSE.
+    Pause {
+        /// How long.
+        quanta: Quanta,
+    },
+    /// Priority flow control for one priority.
+    Pfc {
+        /// The priority.
+        priority: u8,
+        /// How long.
+        quanta: Quanta,
+    },
+}
+
+impl Frame {
+    /// Its length.
+    #[inline]
+    pub(crate) fn bytes(&self) -> Bytes {
+        Bytes::new(u64::from(self.length))
+    }
+}
+
+/// Names a frame in its [`Pool`].
+pub(crate) type Handle = u32;
+
+const NIL: Handle = u32::MAX;
+
+/// All frames of a run. A frame stays in its place from birth to delivery; queues and wires pass its handle on.
+/// Freed places are used again last in first out, so that the memory in use stays warm.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    slots: Vec<Slot>,
+    free: Option<Handle>,
+}
+
+/// A frame and where it stands in the list that holds it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    /// The frame.
+    pub frame: Frame,
+    /// When it reaches the end of the wire it is on.
+    pub due: Instant,
+    next: Handle,
+    /// The port by which it entered the switch it is in.
+    pub ingress: u16,
+}
+
+impl Pool {
+    /// Gives a frame a place.
+    #[inline]
+    pub(crate) fn put(&mut self, frame: Frame) -> Handle {
+        let slot = Slot { frame, due: Instant::START, next: NIL, ingress: 0 };
+        match self.free {
+            Some(handle) => {
+                let place = &mut self.slots[handle as usize];
+                self.free = (place.next != NIL).then_some(place.next);
+                *place = slot;
+                handle
+            }
+            None => {
+                self.slots.push(slot);
+                u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 frames at a time")
+            }
+        }
+    }
+
+    /// Frees a frame's place.
+    #[inline]
+    pub(crate) fn free(&mut self, handle: Handle) {
+        self.slots[handle as usize].next = self.free.unwrap_or(NIL);
+        self.free = Some(handle);
+    }
+
+    /// The frame in a place.
+    #[inline]
+    pub(crate) fn get(&self, handle: Handle) -> &Slot {
+        &self.slots[handle as usize]
+    }
+
+    /// The frame in a place, to change.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, handle: Handle) -> &mut Slot {
+        &mut self.slots[handle as usize]
+    }
+}
+
+/// A first-in first-out list of frames, threaded through the pool: eight octets, no memory of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct List {
+    head: Handle,
+    tail: Handle,
+}
+
+impl Default for List {
+    fn default() -> List {
+        List { head: NIL, tail: NIL }
+    }
+}
+
+impl List {
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head == NIL
+    }
+
+    /// The frame that would leave next.
+    #[inline]
+    pub(crate) fn head(&self) -> Option<Handle> {
+        (self.head != NIL).then_some(self.head)
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, pool: &mut Pool, handle: Handle) {
+        pool.slots[handle as usize].next = NIL;
+        if self.head == NIL {
+            self.head = handle;
+        } else {
+            pool.slots[self.tail as usize].next = handle;
+        }
+        self.tail = handle;
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self, pool: &Pool) -> Option<Handle> {
+        let head = self.head()?;
+        self.head = pool.slots[head as usize].next;
+        Some(head)
+    }
+
+    /// Its frames, in order.
+    pub(crate) fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = (Handle, &'a Slot)> {
+        let mut at = self.head;
+        std::iter::from_fn(move || {
+            if at == NIL {
+                return None;
+            }
+            let (handle, slot) = (at, &pool.slots[at as usize]);
+            at = slot.next;
+            Some((handle, slot))
+        })
+    }
+
+    /// Takes out the last frame of a flow, wherever it stands.
+    pub(crate) fn withdraw_last(&mut self, pool: &mut Pool, flow: u32) -> Option<Handle> {
+        let handle =
+            self.iter(pool).filter(|(_, slot)| slot.frame.flow == flow).map(|(handle, _)| handle).last()?;
+        let before = self.iter(pool).find(|(_, slot)| slot.next == handle).map(|(before, _)| before);
+        let after = pool.slots[handle as usize].next;
+        match before {
+            Some(before) => pool.slots[before as usize].next = after,
+            None => self.head = after,
+        }
+        if self.tail == handle {
+            self.tail = before.unwrap_or(NIL);
+        }
+        Some(handle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(flow: u32) -> Frame {
+        Frame { born: Instant::START, flow, to: 0, body: Body::Data { sequence: 0 }, length: 64, class: 0 }
+    }
+
+    #[test]
+    fn a_slot_stays_small() {
+        assert!(size_of::<Frame>() <= 32, "{}", size_of::<Frame>());
+        assert!(size_of::<Slot>() <= 48, "{}", size_of::<Slot>());
+    }
+
+    #[test]
+    fn a_list_is_first_in_first_out_and_its_places_are_used_again() {
+        let mut pool = Pool::default();
+        let mut list = List::default();
+        for flow in 0..3 {
+            let handle = pool.put(frame(flow));
+            list.push(&mut pool, handle);
+        }
+        let mut seen = Vec::new();
+        while let Some(handle) = list.pop(&pool) {
+            seen.push(pool.get(handle).frame.flow);
+            pool.free(handle);
+        }
+        assert_eq!(seen, [0, 1, 2]);
+        for flow in 0..3 {
+            pool.put(frame(flow));
+        }
+        assert_eq!(pool.slots.len(), 3);
+    }
+
+    #[test]
+    fn the_last_frame_of_a_flow_can_be_withdrawn_from_anywhere() {
+        for flow in 0..3 {
+            let mut pool = Pool::default();
+            let mut list = List::default();
+            for flow in [0, 1, 2] {
+                let handle = pool.put(frame(flow));
+                list.push(&mut pool, handle);
+            }
+            assert!(list.withdraw_last(&mut pool, flow).is_some());
+            let handle = pool.put(frame(9));
+            list.push(&mut pool, handle);
+            let left: Vec<_> = list.iter(&pool).map(|(_, slot)| slot.frame.flow).collect();
+            let expected: Vec<_> = [0, 1, 2, 9].into_iter().filter(|other| *other != flow).collect();
+            assert_eq!(left, expected);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A rate limiter: a reaction point and the pacer it steers.
+
+use crate::scenario::plan::{Adapter, Scheme};
+use quell_proto::control::pacer::Pacer;
+use quell_proto::control::qcn::QcnReaction;
+use quell_proto::control::{AnyReaction, Feedback, ReactionPoint};
+use quell_proto::dice::Dice;
+use quell_proto::units::{Bytes, Instant, Rate};
+
+/// A rate limiter, set up by the first notification and released when its rate is back at the port's.
+#[derive(Debug)]
+pub(super) struct Limiter {
+    reaction: Option<AnyReaction>,
+    pacer: Pacer,
+    line: Rate,
+    dice: Dice,
+    /// When its timer is booked; [`Instant::NEVER`] if it is not.
+    booked: Instant,
+}
+
+impl Limiter {
+    pub(super) fn new(adapter: &Adapter, line: Rate, dice: Dice) -> Limiter {
+        let pacer = Pacer::new(adapter.pacer, adapter.pacer_depth);
+        Limiter { reaction: None, pacer, line, dice, booked: Instant::NEVER }
+    }
+
+    /// Whether it holds anything.
+    #[inline]
+    pub(super) fn is_active(&self) -> bool {
+        self.reaction.is_some()
+    }
+
+    /// What it holds its flows to.
+    pub(super) fn limit(&self) -> Option<Rate> {
+        self.reaction.as_ref().and_then(ReactionPoint::limit)
+    }
+
+    /// When a frame of this length may go.
+    #[inline]
+    pub(super) fn ready_at(&self, frame: Bytes) -> Instant {
+        if self.reaction.is_none() { Instant::START } else { self.pacer.ready_at(frame) }
+    }
+
+    /// A notification came. Says whether it set the limiter up.
+    pub(super) fn on_feedback(&mut self, now: Instant, feedback: Feedback, scheme: &Scheme) -> bool {
+        let is_new = self.reaction.is_none();
+        let reaction = self.reaction.get_or_insert_with(|| match scheme {
+            Scheme::Qcn(qcn) => {
+                let mut config = qcn.reaction;
+                config.max_rate = self.line;
+                // Each life of a limiter has a stream of its own.
+                let dice = Dice::new(self.dice.next_u64(), 0, 0);
+                AnyReaction::Qcn(QcnReaction::new(config, dice))
+            }
+            Scheme::None => unreachable!("without a scheme nobody notifies"),
+        });
+        reaction.on_feedback(now, feedback);
+        let limit = reaction.limit();
+        self.pacer.set_rate(now, limit);
+        is_new
+    }
+
+    /// A frame left. Says whether that released the limiter.
+    #[inline]
+    pub(super) fn on_sent(&mut self, now: Instant, length: u16) -> bool {
+        let Some(reaction) = &mut self.reaction else { return false };
+        let length = Bytes::new(u64::from(length));
+        self.pacer.on_sent(now, length);
+        reaction.on_sent(now, length);
+        self.follow(now)
+    }
+
+    /// The booked timer has come: `None` if it was a stale one, else whether it released the limiter.
+    pub(super) fn on_timer(&mut self, now: Instant) -> Option<bool> {
+        if self.booked != now {
+            return None;
+        }
+        self.booked = Instant::NEVER;
+        self.reaction.as_mut()?.on_timeout(now);
+        Some(self.follow(now))
+    }
+
+    pub(super) fn on_paused(&mut self, now: Instant) {
+        if let Some(reaction) = &mut self.reaction {
+            reaction.on_paused(now);
+        }
+    }
+
+    /// The port may send again. Says whether the limiter is active, so that its timer may have moved.
+    pub(super) fn on_resumed(&mut self, now: Instant) -> bool {
+        if let Some(reaction) = &mut self.reaction {
+            reaction.on_resumed(now);
+        }
+        self.reaction.is_some()
+    }
+
+    /// The time to book for the next timer, unless an earlier one is booked.
+    pub(super) fn timer_to_book(&mut self) -> Option<Instant> {
+        let due = self.reaction.as_ref()?.next_timeout()?;
+        (due < self.booked).then(|| {
+            self.booked = due;
+            due
+        })
+    }
+
+    /// Lets the pacer follow the reaction point. Says whether the limiter is released.
+    #[inline]
+    fn follow(&mut self, now: Instant) -> bool {
+        let limit = self.reaction.as_ref().and_then(ReactionPoint::limit);
+        self.pacer.set_rate(now, limit);
+        if limit.is_none() {
+            self.reaction = None;
+            return true;
+        }
+        false
+    }
+}

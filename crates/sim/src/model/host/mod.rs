@@ -1,0 +1,560 @@
+//! A host: what its sources offer waits in the adapter, goes out by turns under the limiters, and what comes in is
+//! taken in at the host's own pace.
+
+mod limiter;
+mod receive;
+
+use super::frame::{Body, Frame, Handle, List};
+use super::net::Net;
+use super::port::Sender;
+use super::ring::Ring;
+use super::stream;
+use crate::kernel::agenda::{Lane, LaneKind};
+use crate::scenario::plan::{self, AdapterQueueing, LimiterScope, Plan, Scheme};
+use crate::traffic::Arrivals;
+use limiter::Limiter;
+use quell_proto::control::Feedback;
+use quell_proto::dice::Dice;
+use quell_proto::units::{Duration, Instant, Priority};
+use quell_record::EventKind;
+use receive::Receiver;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A host and its adapter.
+#[derive(Debug)]
+pub(crate) struct Host {
+    node: u32,
+    /// Its one port.
+    pub sender: Sender,
+    /// The wire that ends here.
+    inbound: u32,
+    receiver: Receiver,
+    queueing: AdapterQueueing,
+    queues: Vec<List>,
+    /// For each class, the queues that hold a frame.
+    waiting: Vec<Ring>,
+    limiters: Vec<Limiter>,
+    scheme: Scheme,
+    reaction_delay: Duration,
+    /// Notifications on their way from the port to the limiter.
+    reactions: VecDeque<(Instant, u32, Feedback)>,
+    sources: Vec<Source>,
+    /// Which source offers next.
+    due: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// Where the flows of this host wait and what limits them, by [`Host::path`].
+    paths: Vec<Path>,
+    first_flow: u32,
+}
+
+/// Where a flow waits, and what limits it.
+#[derive(Clone, Copy, Debug)]
+struct Path {
+    queue: u32,
+    limiter: u32,
+    /// The source to ask for another frame when one leaves, if it is a greedy one.
+    greedy: Option<u32>,
+}
+
+#[derive(Debug)]
+struct Source {
+    arrivals: Arrivals,
+    flows: Vec<u32>,
+    frame: u16,
+    /// What is left of a finite message.
+    left: Option<u64>,
+}
+
+impl Host {
+    pub(crate) fn new(plan: &Plan, index: u32, wires: (u32, u32), seed: u64, net: &mut Net) -> Host {
+        let host = &plan.hosts[index as usize];
+        let (outbound, inbound) = wires;
+        let classes = net.classes.len();
+        let own = |flow: &plan::Flow| flow.from.0 == index;
+        let first_flow = plan.flows.iter().position(own).unwrap_or(0);
+        let last_flow = plan.flows.iter().rposition(own).map_or(first_flow, |last| last + 1);
+        let mut numbers = Numbering::new(host.adapter.queueing, host.adapter.limiter, classes);
+        let mut paths: Vec<Path> = (first_flow..last_flow)
+            .map(|flow| numbers.path(net.flows[flow].to, net.flows[flow].class, flow))
+            .collect();
+        let mut sources = Vec::new();
+        let mut due = BinaryHeap::new();
+        for (number, source) in plan.sources.iter().enumerate().filter(|(_, source)| source.host.0 == index) {
+            let dice = stream::dice(seed, number, stream::SOURCE);
+            let arrivals = Arrivals::new(source.pattern, source.start, source.stop, dice);
+            let here = u32::try_from(sources.len()).expect("fewer than 2^32 sources");
+            due.push(Reverse((arrivals.next(), here)));
+            if arrivals.toggles() != Instant::NEVER {
+                net.agenda.book(arrivals.toggles(), index, Lane::new(LaneKind::Source, here));
+            }
+            if arrivals.is_greedy() {
+                for flow in &source.flows {
+                    paths[flow.0 as usize - first_flow].greedy = Some(here);
+                }
+            }
+            sources.push(Source {
+                arrivals,
+                flows: source.flows.iter().map(|flow| flow.0).collect(),
+                frame: u16::try_from(source.frame.get()).expect("a plan's frames fit an Ethernet"),
+                left: source.message.map(|message| message.get()),
+            });
+        }
+        let rate = net.wires[outbound as usize].speed.rate();
+        let limiters = (0..numbers.limiters)
+            .map(|limiter| {
+                // Numbered across hosts so that no two limiters share a stream.
+                let entity = u64::from(index) << 32 | u64::from(limiter);
+                Limiter::new(&host.adapter, rate, Dice::new(seed, entity, stream::REACTION))
+            })
+            .collect();
+        let mut built = Host {
+            node: index,
+            sender: Sender::new(index, 0, outbound),
+            inbound,
+            receiver: Receiver::new(&host.adapter.receive, index, outbound, net),
+            queueing: host.adapter.queueing,
+            queues: vec![List::default(); numbers.queues as usize],
+            waiting: vec![Ring::new(numbers.queues as usize); classes],
+            limiters,
+            scheme: plan.scheme,
+            reaction_delay: host.adapter.reaction_delay,
+            reactions: VecDeque::new(),
+            sources,
+            due,
+            paths,
+            first_flow: u32::try_from(first_flow).expect("fewer than 2^32 flows"),
+        };
+        built.look_again(net);
+        built
+    }
+
+    /// An event of this host has come.
+    #[inline]
+    pub(crate) fn on_event(&mut self, lane: Lane, net: &mut Net) {
+        match lane.kind() {
+            LaneKind::Arrival => self.on_arrival(net),
+            LaneKind::Transmit => {
+                if self.sender.looks_now(net.now) {
+                    self.look(net);
+                }
+            }
+            LaneKind::PauseExpiry => {
+                if self.sender.on_expiry(net) {
+                    self.on_resumed(net);
+                }
+            }
+            LaneKind::Source => self.on_toggle(lane.index(), net),
+            LaneKind::Reaction => self.on_reaction(net),
+            LaneKind::Limiter => self.on_limiter(lane.index(), net),
+            LaneKind::Refresh => {
+                if let Some(pause) = self.receiver.on_refresh(net) {
+                    self.send_control(pause, net);
+                }
+            }
+            LaneKind::Receive => {
+                if let Some(go) = self.receiver.on_taken(net) {
+                    self.send_control(go, net);
+                }
+            }
+            LaneKind::Change | LaneKind::Crossing | LaneKind::KeepAlive | LaneKind::Grant => {
+                unreachable!("a host books no {:?}", lane.kind())
+            }
+        }
+    }
+
+    fn on_arrival(&mut self, net: &mut Net) {
+        let handle = net.arrive(self.inbound);
+        let frame = net.pool.get(handle).frame;
+        match frame.body {
+            Body::Data { .. } => {
+                if let Some(stop) = self.receiver.on_frame(handle, self.sender.up, net) {
+                    self.send_control(stop, net);
+                }
+                return;
+            }
+            Body::Cnm { quantised, .. } => {
+                net.sent[frame.flow as usize].cnms += 1;
+                let feedback = Feedback::Cnm { quantised };
+                if self.reaction_delay == Duration::ZERO {
+                    self.react(frame.flow, feedback, net);
+                } else {
+                    let at = net.now + self.reaction_delay;
+                    self.reactions.push_back((at, frame.flow, feedback));
+                    net.agenda.book(at, self.node, Lane::new(LaneKind::Reaction, 0));
+                }
+            }
+            Body::Pause { quanta } => self.on_pause(None, quanta, net),
+            Body::Pfc { priority, quanta } => self.on_pause(Priority::new(priority), quanta, net),
+        }
+        net.pool.free(handle);
+    }
+
+    fn on_pause(&mut self, priority: Option<Priority>, quanta: quell_proto::units::Quanta, net: &mut Net) {
+        let held_before = self.sender.held;
+        if self.sender.on_pause(priority, quanta, net) {
+            self.on_resumed(net);
+        } else if self.sender.held != held_before {
+            for limiter in &mut self.limiters {
+                limiter.on_paused(net.now);
+            }
+        }
+    }
+
+    fn on_resumed(&mut self, net: &mut Net) {
+        for number in 0..self.limiters.len() {
+            if self.limiters[number].on_resumed(net.now) {
+                self.rearm(number, net);
+            }
+        }
+        self.look_if_free(net);
+    }
+
+    fn on_reaction(&mut self, net: &mut Net) {
+        while self.reactions.front().is_some_and(|(at, ..)| *at <= net.now) {
+            let (_, flow, feedback) = self.reactions.pop_front().expect("it has a front");
+            self.react(flow, feedback, net);
+        }
+    }
+
+    /// A notification reaches the limiter of its flow.
+    fn react(&mut self, flow: u32, feedback: Feedback, net: &mut Net) {
+        let number = self.path(flow).limiter as usize;
+        if self.limiters[number].on_feedback(net.now, feedback, &self.scheme) {
+            let bps = self.limiters[number].limit().map_or(0, |rate| rate.bps());
+            net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
+        }
+        self.rearm(number, net);
+        self.look_if_free(net);
+    }
+
+    fn on_limiter(&mut self, number: usize, net: &mut Net) {
+        let Some(released) = self.limiters[number].on_timer(net.now) else { return };
+        if released {
+            self.note_release(number, net);
+        }
+        self.rearm(number, net);
+        self.look_if_free(net);
+    }
+
+    /// Books the limiter's next timer, unless an earlier one is booked.
+    fn rearm(&mut self, number: usize, net: &mut Net) {
+        if let Some(at) = self.limiters[number].timer_to_book() {
+            net.agenda.book(at, self.node, Lane::new(LaneKind::Limiter, number as u32));
+        }
+    }
+
+    fn note_release(&mut self, number: usize, net: &mut Net) {
+        let path = |place: usize| self.paths[place].limiter as usize == number;
+        if let Some(place) = (0..self.paths.len()).find(|place| path(*place)) {
+            net.flow_event(self.first_flow + place as u32, EventKind::Released, 0);
+        }
+    }
+
+    /// An on/off source turns.
+    fn on_toggle(&mut self, number: usize, net: &mut Net) {
+        self.pull(net);
+        let source = &mut self.sources[number];
+        let (on, greedy) = (source.arrivals.toggle(net.now), source.arrivals.is_greedy());
+        let kind = if on { EventKind::SourceOn } else { EventKind::SourceOff };
+        for flow in &source.flows {
+            net.flow_event(*flow, kind, 0);
+        }
+        if source.arrivals.toggles() != Instant::NEVER {
+            net.agenda.book(source.arrivals.toggles(), self.node, Lane::new(LaneKind::Source, number as u32));
+        }
+        if on {
+            self.due.push(Reverse((net.now, number as u32)));
+        } else {
+            self.due.retain(|Reverse((_, other))| *other != number as u32);
+            if greedy {
+                self.withdraw(number, net);
+            }
+        }
+        self.look_if_free(net);
+    }
+
+    /// Takes back the frame that a greedy source keeps waiting.
+    fn withdraw(&mut self, number: usize, net: &mut Net) {
+        for flow in self.sources[number].flows.clone() {
+            let own = self.path(flow).queue as usize;
+            let fifo = net.flows[flow as usize].class as usize;
+            let shared = matches!(self.queueing, AdapterQueueing::FifoWithSetAside).then_some(fifo);
+            for queue in [Some(own), shared].into_iter().flatten() {
+                if let Some(handle) = self.queues[queue].withdraw_last(&mut net.pool, flow) {
+                    let sent = &mut net.sent[flow as usize];
+                    sent.offered -= u64::from(net.pool.get(handle).frame.length);
+                    // The number of the frame goes to the next one, so that none seems lost.
+                    sent.frames -= 1;
+                    net.pool.free(handle);
+                    if self.queues[queue].is_empty() {
+                        self.waiting[net.flows[flow as usize].class as usize].remove(queue);
+                    }
+                }
+            }
+        }
+    }
+
+    fn send_control(&mut self, pause: Frame, net: &mut Net) {
+        let handle = net.pool.put(pause);
+        self.sender.control.push(&mut net.pool, handle);
+        self.look_if_free(net);
+    }
+
+    /// Something changed that may let a frame go.
+    fn look_if_free(&mut self, net: &mut Net) {
+        if self.sender.is_free(net.now) {
+            self.look(net);
+        } else {
+            self.sender.look_at(self.sender.busy_until, net);
+        }
+    }
+
+    /// The port is free: send what may go, and book the next look.
+    fn look(&mut self, net: &mut Net) {
+        if !self.sender.up {
+            return;
+        }
+        if let Some(handle) = self.sender.control.pop(&net.pool) {
+            self.sender.send(handle, net);
+        } else {
+            self.pull(net);
+            if let Some((class, queue)) = self.choose(net) {
+                self.send_from(class, queue, net);
+            }
+        }
+        self.look_again(net);
+    }
+
+    /// The queue that goes next: the highest class that has one ready, in turn within the class.
+    fn choose(&mut self, net: &mut Net) -> Option<(usize, usize)> {
+        for class in (0..self.waiting.len()).rev() {
+            if self.sender.held & (1 << class) != 0 {
+                continue;
+            }
+            if matches!(self.queueing, AdapterQueueing::FifoWithSetAside) {
+                self.set_aside(class, net);
+            }
+            let ready = |queue: &usize| self.ready_at(*queue, net) <= net.now;
+            if let Some(queue) = self.waiting[class].round().find(ready) {
+                return Some((class, queue));
+            }
+        }
+        None
+    }
+
+    fn send_from(&mut self, class: usize, queue: usize, net: &mut Net) {
+        let handle = self.queues[queue].pop(&net.pool).expect("a waiting queue holds a frame");
+        let Frame { flow, length, .. } = net.pool.get(handle).frame;
+        if self.queues[queue].is_empty() {
+            self.waiting[class].remove(queue);
+        }
+        self.waiting[class].served(queue);
+        net.sent[flow as usize].bytes += u64::from(length);
+        let path = self.path(flow);
+        let number = path.limiter as usize;
+        if self.limiters[number].on_sent(net.now, length) {
+            self.note_release(number, net);
+        }
+        self.rearm(number, net);
+        self.sender.send(handle, net);
+        if let Some(source) = path.greedy {
+            self.give(source as usize, net.now, net);
+        }
+    }
+
+    /// Books the next instant at which a frame may be ready.
+    #[inline]
+    fn look_again(&mut self, net: &mut Net) {
+        let free = self.sender.busy_until.max(net.now);
+        if !self.sender.up {
+            return;
+        }
+        if !self.sender.control.is_empty() {
+            self.sender.look_at(free, net);
+            return;
+        }
+        let all = (1u16 << self.waiting.len()) - 1;
+        if u16::from(self.sender.held) & all == all {
+            return;
+        }
+        let mut soonest = self.due.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
+        for class in 0..self.waiting.len() {
+            if soonest <= free {
+                break;
+            }
+            if self.sender.held & (1 << class) == 0 {
+                for queue in self.waiting[class].round() {
+                    soonest = soonest.min(self.ready_at(queue, net));
+                    if soonest <= free {
+                        break;
+                    }
+                }
+            }
+        }
+        if soonest != Instant::NEVER {
+            self.sender.look_at(soonest.max(free), net);
+        }
+    }
+
+    /// When the head of a queue may go, as far as its limiter is concerned.
+    #[inline]
+    fn ready_at(&self, queue: usize, net: &Net) -> Instant {
+        let head = self.queues[queue].head().expect("a waiting queue holds a frame");
+        let frame = &net.pool.get(head).frame;
+        self.limiters[self.path(frame.flow).limiter as usize].ready_at(frame.bytes())
+    }
+
+    /// Moves frames of limited flows from the head of the common queue to their own.
+    fn set_aside(&mut self, class: usize, net: &mut Net) {
+        while let Some(head) = self.queues[class].head() {
+            let path = self.path(net.pool.get(head).frame.flow);
+            let own = path.queue as usize;
+            if !self.limiters[path.limiter as usize].is_active() && self.queues[own].is_empty() {
+                return;
+            }
+            self.queues[class].pop(&net.pool);
+            self.queues[own].push(&mut net.pool, head);
+            self.waiting[class].insert(own);
+            if self.queues[class].is_empty() {
+                self.waiting[class].remove(class);
+            }
+        }
+    }
+
+    /// Takes in what the sources have offered up to now.
+    #[inline]
+    fn pull(&mut self, net: &mut Net) {
+        self.pull_until(net.now, net);
+    }
+
+    #[inline]
+    fn pull_until(&mut self, until: Instant, net: &mut Net) {
+        while let Some(&Reverse((at, number))) = self.due.peek() {
+            if at > until {
+                return;
+            }
+            let arrivals = &mut self.sources[number as usize].arrivals;
+            arrivals.advance();
+            match arrivals.next() {
+                Instant::NEVER => {
+                    self.due.pop();
+                }
+                next => {
+                    if let Some(mut top) = self.due.peek_mut() {
+                        *top = Reverse((next, number));
+                    }
+                }
+            }
+            self.give(number as usize, at, net);
+        }
+    }
+
+    /// A source offers a frame, born at `at`, unless its message is complete.
+    #[inline]
+    fn give(&mut self, number: usize, at: Instant, net: &mut Net) {
+        let source = &mut self.sources[number];
+        let mut length = source.frame;
+        if let Some(left) = &mut source.left {
+            if *left == 0 {
+                return;
+            }
+            length = length.min(u16::try_from(*left).unwrap_or(u16::MAX)).max(64.min(length));
+            *left = left.saturating_sub(u64::from(length));
+        }
+        if source.arrivals.is_greedy() && !source.arrivals.gives(net.now) {
+            return;
+        }
+        let flow = match source.flows.as_slice() {
+            [flow] => *flow,
+            flows => flows[source.arrivals.choose(flows.len() as u64) as usize],
+        };
+        let sent = &mut net.sent[flow as usize];
+        sent.offered += u64::from(length);
+        let sequence = sent.frames;
+        sent.frames += 1;
+        let super::net::Flow { to, class, .. } = net.flows[flow as usize];
+        let frame = Frame { born: at, flow, to, body: Body::Data { sequence }, length, class };
+        let queue = match self.queueing {
+            AdapterQueueing::PerDestination => self.path(flow).queue as usize,
+            AdapterQueueing::FifoWithSetAside => class as usize,
+        };
+        let handle: Handle = net.pool.put(frame);
+        self.queues[queue].push(&mut net.pool, handle);
+        self.waiting[class as usize].insert(queue);
+    }
+
+    #[inline]
+    fn path(&self, flow: u32) -> Path {
+        self.paths[(flow - self.first_flow) as usize]
+    }
+
+    /// What a limiter holds a flow of this host to; `None` if nothing does.
+    pub(crate) fn limit(&self, flow: u32) -> Option<quell_proto::units::Rate> {
+        self.limiters[self.path(flow).limiter as usize].limit()
+    }
+
+    /// The receiving side, for samples and checks.
+    pub(crate) fn receiver_mut(&mut self) -> &mut Receiver {
+        &mut self.receiver
+    }
+
+    /// Takes offers from before now into the books, so that a sample sees them. What is sent, and when, does not
+    /// change by it.
+    pub(crate) fn catch_up(&mut self, net: &mut Net) {
+        self.pull_until(Instant::from_ps(net.now.ps().saturating_sub(1)), net);
+    }
+
+    /// The link failed or came back.
+    pub(crate) fn set_link(&mut self, up: bool, net: &mut Net) {
+        self.sender.up = up;
+        let kind = if up { EventKind::LinkUp } else { EventKind::LinkDown };
+        net.port_event(self.sender.wire, 0, kind, None, 0);
+        if up {
+            self.look_if_free(net);
+        }
+    }
+}
+
+/// Gives numbers to the queues and limiters of a host as its flows ask for them.
+struct Numbering {
+    queueing: AdapterQueueing,
+    scope: LimiterScope,
+    queues: u32,
+    limiters: u32,
+    by_destination: std::collections::HashMap<(u32, u8), Path>,
+}
+
+impl Numbering {
+    fn new(queueing: AdapterQueueing, scope: LimiterScope, classes: usize) -> Numbering {
+        let queues = match queueing {
+            AdapterQueueing::PerDestination => 0,
+            AdapterQueueing::FifoWithSetAside => classes as u32,
+        };
+        Numbering { queueing, scope, queues, limiters: 0, by_destination: std::collections::HashMap::new() }
+    }
+
+    fn path(&mut self, to: u32, class: u8, _flow: usize) -> Path {
+        let known = self.by_destination.get(&(to, class)).copied();
+        let queue = match (self.queueing, known) {
+            (AdapterQueueing::PerDestination, Some(path)) => path.queue,
+            _ => {
+                self.queues += 1;
+                self.queues - 1
+            }
+        };
+        let limiter = match (self.scope, known) {
+            (LimiterScope::Host, _) => {
+                self.limiters = 1;
+                0
+            }
+            (LimiterScope::Destination, Some(path)) => path.limiter,
+            _ => {
+                self.limiters += 1;
+                self.limiters - 1
+            }
+        };
+        let path = Path { queue, limiter, greedy: None };
+        self.by_destination.insert((to, class), path);
+        path
+    }
+}

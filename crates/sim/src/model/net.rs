@@ -1,0 +1,328 @@
+//! What the nodes of a run share: the time, the wires between them, the frames, and the books that are kept.
+//!
+//! A node reaches another only through a wire, whose delay is the look-ahead of a later parallel kernel. What a
+//! node writes here besides is its own: the sending half of a flow belongs to the sender, the receiving half to the
+//! receiver.
+
+use super::Fault;
+use super::frame::{Frame, Handle, List, Pool};
+use super::octets;
+use crate::kernel::agenda::{Agenda, Lane, LaneKind};
+use crate::scenario::plan::{NodeId, Plan};
+use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
+use quell_record::{EntityId, Event, EventKind};
+
+/// The state that all nodes of a run (or of one part of it) share.
+#[derive(Debug)]
+pub(crate) struct Net {
+    /// The time.
+    pub now: Instant,
+    /// What is to come.
+    pub agenda: Agenda,
+    /// One a direction of each link: `2 * link + end`, where `end` is the sending one.
+    pub wires: Vec<Wire>,
+    /// The frames.
+    pub pool: Pool,
+    /// Octets each frame costs on a wire beyond its own.
+    pub overhead: u64,
+    /// The priorities in use, ascending: those of data, and that of notifications.
+    pub classes: Vec<Priority>,
+    /// For each class, its place among the data priorities.
+    data_classes: Vec<Option<usize>>,
+    data_count: usize,
+    /// What is known of each flow.
+    pub flows: Vec<Flow>,
+    /// The sending half of each flow, written by its sender.
+    pub sent: Vec<Sent>,
+    /// The receiving half of each flow, written by its receiver.
+    pub received: Vec<Received>,
+    /// Frames of each flow lost in the network.
+    pub lost: Vec<u64>,
+    /// Events not yet handed to the recording.
+    pub events: Vec<Event>,
+    /// Frames carried over links so far.
+    pub hops: u64,
+    /// The first invariant that broke.
+    pub fault: Option<Fault>,
+    /// Compare every frame with its octets.
+    check_octets: bool,
+    links: u32,
+}
+
+/// One direction of a link, and the frames on it.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    /// Its rate.
+    pub speed: Speed,
+    delay: Duration,
+    to_node: u32,
+    to_lane: Lane,
+    flight: List,
+}
+
+/// What is known of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow {
+    /// The sending host.
+    pub from: u32,
+    /// The receiving host.
+    pub to: u32,
+    /// Index of its priority among those in use.
+    pub class: u8,
+    /// Octets of its message, if it has one, and when its source began.
+    pub message: Option<(u64, Instant)>,
+}
+
+/// The sending half of a flow. `sampled_*` is what the last sample saw.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sent {
+    pub offered: u64,
+    pub bytes: u64,
+    pub frames: u32,
+    pub cnms: u64,
+    pub sampled_offered: u64,
+    pub sampled_bytes: u64,
+    pub sampled_cnms: u64,
+}
+
+/// The receiving half of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Received {
+    pub bytes: u64,
+    pub frames: u64,
+    pub next_sequence: u32,
+    pub reordered: u64,
+    pub latency_sum: u64,
+    pub latency_max: u64,
+    pub sampled_bytes: u64,
+    pub sampled_frames: u64,
+}
+
+/// A rate, with the time of an octet worked out where it is whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Speed {
+    rate: Rate,
+    /// Picoseconds an octet, or zero where that is no whole number.
+    octet_ps: u64,
+}
+
+impl Speed {
+    pub(crate) fn new(rate: Rate) -> Speed {
+        let octet_ps = if 8_000_000_000_000 % rate.bps() == 0 { 8_000_000_000_000 / rate.bps() } else { 0 };
+        Speed { rate, octet_ps }
+    }
+
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// How long this many octets take, rounded up.
+    #[inline]
+    pub(crate) fn time_for(&self, octets: u64) -> Duration {
+        if self.octet_ps != 0 {
+            Duration::from_ps(octets * self.octet_ps)
+        } else {
+            self.rate.time_for(Bytes::new(octets))
+        }
+    }
+}
+
+impl Net {
+    /// The shared state at the start of a run.
+    pub(crate) fn new(plan: &Plan, classes: Vec<Priority>, data: &[Priority]) -> Net {
+        let node = |id: NodeId| node_index(plan, id);
+        let mut ports = vec![0u32; plan.hosts.len() + plan.switches.len()];
+        let mut wires = Vec::with_capacity(2 * plan.links.len());
+        for link in &plan.links {
+            let [a, b] = link.ends.map(node);
+            let lanes = [a, b].map(|node| {
+                let port = &mut ports[node as usize];
+                *port += 1;
+                Lane::new(LaneKind::Arrival, *port - 1)
+            });
+            for (to_node, to_lane) in [(b, lanes[1]), (a, lanes[0])] {
+                let speed = Speed::new(link.rate);
+                wires.push(Wire { speed, delay: link.delay, to_node, to_lane, flight: List::default() });
+            }
+        }
+        // Every direction of a link that is busy gives about two events a frame; half of them busy is a guess
+        // that only tunes the agenda.
+        let events_per_second = wires.iter().map(|wire| wire.speed.rate.bps() / (1500 * 8)).sum::<u64>();
+        let class_of = |priority: Priority| {
+            let class = classes.iter().position(|class| *class == priority);
+            u8::try_from(class.expect("every priority of a flow is in use")).expect("eight classes at most")
+        };
+        let mut flows: Vec<Flow> = (plan.flows.iter())
+            .map(|flow| Flow {
+                from: flow.from.0,
+                to: flow.to.0,
+                class: class_of(flow.priority),
+                message: None,
+            })
+            .collect();
+        for source in &plan.sources {
+            if let (Some(message), [flow]) = (source.message, source.flows.as_slice()) {
+                flows[flow.0 as usize].message = Some((message.get(), source.start));
+            }
+        }
+        Net {
+            now: Instant::START,
+            agenda: Agenda::new(events_per_second),
+            wires,
+            pool: Pool::default(),
+            overhead: plan.overhead.get(),
+            data_classes: classes.iter().map(|class| data.iter().position(|data| data == class)).collect(),
+            data_count: data.len(),
+            classes,
+            sent: vec![Sent::default(); flows.len()],
+            received: vec![Received::default(); flows.len()],
+            lost: vec![0; flows.len()],
+            flows,
+            events: Vec::new(),
+            hops: 0,
+            fault: None,
+            check_octets: plan.wire_check,
+            links: u32::try_from(plan.links.len()).expect("fewer than 2^32 links"),
+        }
+    }
+
+    /// A frame whose last octet leaves at `sent` travels to the other end of the wire.
+    #[inline]
+    pub(crate) fn depart(&mut self, wire: u32, handle: Handle, sent: Instant) {
+        if self.check_octets {
+            self.compare_with_octets(handle);
+        }
+        self.hops += 1;
+        let wire = &mut self.wires[wire as usize];
+        let due = sent + wire.delay;
+        self.pool.get_mut(handle).due = due;
+        if wire.flight.is_empty() {
+            self.agenda.book(due, wire.to_node, wire.to_lane);
+        }
+        wire.flight.push(&mut self.pool, handle);
+    }
+
+    /// Takes the frame that arrives now off the wire, and books the arrival of the one behind it.
+    #[inline]
+    pub(crate) fn arrive(&mut self, wire: u32) -> Handle {
+        let wire = &mut self.wires[wire as usize];
+        let handle = wire.flight.pop(&self.pool).expect("an arrival is booked only for a frame on the wire");
+        if let Some(next) = wire.flight.head() {
+            self.agenda.book(self.pool.get(next).due, wire.to_node, wire.to_lane);
+        }
+        handle
+    }
+
+    /// A frame of data reached its receiver's memory at last.
+    pub(crate) fn deliver(&mut self, handle: Handle) {
+        let frame = self.pool.get(handle).frame;
+        self.pool.free(handle);
+        let super::frame::Body::Data { sequence } = frame.body else {
+            unreachable!("only data is delivered");
+        };
+        let received = &mut self.received[frame.flow as usize];
+        received.bytes += u64::from(frame.length);
+        received.frames += 1;
+        if sequence < received.next_sequence {
+            received.reordered += 1;
+        } else {
+            received.next_sequence = sequence + 1;
+        }
+        let latency = (self.now - frame.born).ps();
+        received.latency_sum += latency;
+        received.latency_max = received.latency_max.max(latency);
+        if let Some((message, began)) = self.flows[frame.flow as usize].message
+            && received.bytes >= message
+            && received.bytes - u64::from(frame.length) < message
+        {
+            let took = i64::try_from((self.now - began).ps()).unwrap_or(i64::MAX);
+            let flow = self.flow_entity(frame.flow);
+            self.events.push(Event {
+                at: self.now,
+                entity: flow,
+                kind: EventKind::MessageDone,
+                flow: Some(flow),
+                value: took,
+            });
+        }
+    }
+
+    /// The place of a class among the data priorities; `None` for notifications.
+    #[inline]
+    pub(crate) fn data_class(&self, class: usize) -> Option<usize> {
+        self.data_classes[class]
+    }
+
+    /// How many data priorities are in use.
+    pub(crate) fn data_count(&self) -> usize {
+        self.data_count
+    }
+
+    /// The class of each data priority.
+    pub(crate) fn class_of_data(&self, data: usize) -> usize {
+        self.data_classes.iter().position(|class| *class == Some(data)).expect("a data priority has a class")
+    }
+
+    /// Notes something that happened to the port that sends on a wire.
+    pub(crate) fn port_event(
+        &mut self,
+        wire: u32,
+        data: usize,
+        kind: EventKind,
+        flow: Option<u32>,
+        value: i64,
+    ) {
+        let entity = EntityId(wire * self.data_count as u32 + data as u32);
+        self.note(entity, kind, flow, value);
+    }
+
+    /// Notes something that happened to the input at the sending end of a wire, where the other direction ends.
+    pub(crate) fn input_event(
+        &mut self,
+        wire: u32,
+        data: usize,
+        kind: EventKind,
+        flow: Option<u32>,
+        value: i64,
+    ) {
+        let entity = EntityId((2 * self.links + wire) * self.data_count as u32 + data as u32);
+        self.note(entity, kind, flow, value);
+    }
+
+    /// Notes something that happened to a flow.
+    pub(crate) fn flow_event(&mut self, flow: u32, kind: EventKind, value: i64) {
+        self.note(self.flow_entity(flow), kind, Some(flow), value);
+    }
+
+    fn note(&mut self, entity: EntityId, kind: EventKind, flow: Option<u32>, value: i64) {
+        let flow = flow.map(|flow| self.flow_entity(flow));
+        self.events.push(Event { at: self.now, entity, kind, flow, value });
+    }
+
+    /// The entity of a flow.
+    pub(crate) fn flow_entity(&self, flow: u32) -> EntityId {
+        EntityId(4 * self.links * self.data_count as u32 + flow)
+    }
+
+    /// The first broken invariant ends the run; later ones follow from it.
+    #[cold]
+    pub(crate) fn break_off(&mut self, fault: Fault) {
+        self.fault.get_or_insert(fault);
+    }
+
+    #[cold]
+    fn compare_with_octets(&mut self, handle: Handle) {
+        let frame: Frame = self.pool.get(handle).frame;
+        if let Err(found) = octets::compare(&frame, self) {
+            self.break_off(Fault::Octets { at: self.now, found });
+        }
+    }
+}
+
+/// Hosts come first, then switches.
+pub(crate) fn node_index(plan: &Plan, id: NodeId) -> u32 {
+    match id {
+        NodeId::Host(host) => host.0,
+        NodeId::Switch(switch) => u32::try_from(plan.hosts.len()).expect("fewer than 2^32 hosts") + switch.0,
+    }
+}

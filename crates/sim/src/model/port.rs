@@ -1,0 +1,372 @@
+//! The sending half of a port: what it is busy with, what holds it, what it has carried.
+
+use super::frame::{Handle, List};
+use super::net::{Net, Speed};
+use crate::kernel::agenda::{Lane, LaneKind};
+use crate::scenario::plan::Schedule;
+use quell_proto::control::pause::PauseReceiver;
+use quell_proto::units::{Instant, Priority, Quanta, Rate};
+use quell_record::EventKind;
+
+/// The sending half of a port of a host or a switch.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    /// The node it belongs to, and its number there.
+    node: u32,
+    port: u32,
+    /// The wire it sends on.
+    pub wire: u32,
+    /// Until when the frame it sends last keeps it.
+    pub busy_until: Instant,
+    /// Length of that frame, with which a queue limit counts it while it is being sent.
+    pub sending: u16,
+    /// When its next look for a frame is booked; [`Instant::NEVER`] if it is not.
+    booked: Instant,
+    /// Pause frames of its own, which go before everything else.
+    pub control: List,
+    /// How fast it is served, if slower than its wire.
+    service: Option<Speed>,
+    /// One bit a class: held by the peer.
+    pub held: u8,
+    pauses: [PauseReceiver; 8],
+    expiry_booked: Instant,
+    /// Whether the link works.
+    pub up: bool,
+    counts: [ClassCount; 8],
+    serviced_since: Instant,
+    /// What its service rate would have carried since the last sample, up to `serviced_since`.
+    serviceable: u64,
+}
+
+/// What a sender counts for each class between samples.
+#[derive(Clone, Copy, Debug, Default)]
+struct ClassCount {
+    bytes: u64,
+    frames: u64,
+    held_ps: u64,
+    held_since: Instant,
+}
+
+impl Sender {
+    pub(crate) fn new(node: u32, port: u32, wire: u32) -> Sender {
+        Sender {
+            node,
+            port,
+            wire,
+            busy_until: Instant::START,
+            sending: 0,
+            booked: Instant::NEVER,
+            control: List::default(),
+            service: None,
+            held: 0,
+            pauses: [PauseReceiver::default(); 8],
+            expiry_booked: Instant::NEVER,
+            up: true,
+            counts: [ClassCount::default(); 8],
+            serviced_since: Instant::START,
+            serviceable: 0,
+        }
+    }
+
+    /// Whether it could begin a frame now.
+    #[inline]
+    pub(crate) fn is_free(&self, now: Instant) -> bool {
+        self.busy_until <= now
+    }
+
+    /// Books the next look for a frame, unless an earlier one is booked.
+    #[inline]
+    pub(crate) fn look_at(&mut self, at: Instant, net: &mut Net) {
+        if at < self.booked {
+            self.booked = at;
+            net.agenda.book(at, self.node, Lane::new(LaneKind::Transmit, self.port));
+        }
+    }
+
+    /// The booked look has come. `false`: it was a stale one.
+    #[inline]
+    pub(crate) fn looks_now(&mut self, now: Instant) -> bool {
+        if self.booked != now {
+            return false;
+        }
+        self.booked = Instant::NEVER;
+        true
+    }
+
+    /// Puts a frame on the wire.
+    #[inline]
+    pub(crate) fn send(&mut self, handle: Handle, net: &mut Net) {
+        let frame = &net.pool.get(handle).frame;
+        let (length, class) = (frame.length, frame.class as usize);
+        let counted = matches!(frame.body, super::frame::Body::Data { .. });
+        let octets = u64::from(length) + net.overhead;
+        let on_wire = net.wires[self.wire as usize].speed.time_for(octets);
+        let held_for = match &self.service {
+            Some(service) => service.time_for(octets).max(on_wire),
+            None => on_wire,
+        };
+        self.busy_until = net.now + held_for;
+        self.sending = length;
+        if counted {
+            self.counts[class].bytes += u64::from(length);
+            self.counts[class].frames += 1;
+        }
+        net.depart(self.wire, handle, net.now + on_wire);
+    }
+
+    /// Serves the port at `rate`, or at its wire's.
+    pub(crate) fn set_service(&mut self, rate: Option<Rate>, net: &mut Net) {
+        self.settle_service(net);
+        self.service = rate.map(Speed::new);
+        let shown = rate.unwrap_or(net.wires[self.wire as usize].speed.rate());
+        let bps = i64::try_from(shown.bps()).unwrap_or(i64::MAX);
+        net.port_event(self.wire, 0, EventKind::Service, None, bps);
+    }
+
+    fn settle_service(&mut self, net: &Net) {
+        let rate = match &self.service {
+            Some(service) => service.rate(),
+            None => net.wires[self.wire as usize].speed.rate(),
+        };
+        self.serviceable += rate.carries_in(net.now - self.serviced_since).get();
+        self.serviced_since = net.now;
+    }
+
+    /// A pause frame of the peer arrived: all priorities, or one. Says whether something was let go.
+    pub(crate) fn on_pause(&mut self, priority: Option<Priority>, quanta: Quanta, net: &mut Net) -> bool {
+        let rate = net.wires[self.wire as usize].speed.rate();
+        for class in 0..net.classes.len() {
+            if priority.is_none_or(|priority| priority == net.classes[class]) {
+                self.pauses[class].on_quanta(net.now, quanta, rate);
+            }
+        }
+        self.review_pauses(priority, net)
+    }
+
+    /// A pause may have run out. Says whether something was let go.
+    pub(crate) fn on_expiry(&mut self, net: &mut Net) -> bool {
+        if self.expiry_booked != net.now {
+            return false;
+        }
+        self.expiry_booked = Instant::NEVER;
+        self.review_pauses(None, net)
+    }
+
+    fn review_pauses(&mut self, priority: Option<Priority>, net: &mut Net) -> bool {
+        let mut let_go = false;
+        let shown = priority.map_or(-1, |priority| i64::from(priority.get()));
+        let mut next = Instant::NEVER;
+        for class in 0..net.classes.len() {
+            let bit = 1 << class;
+            let paused = self.pauses[class].is_paused(net.now);
+            if paused {
+                next = next.min(self.pauses[class].until().unwrap_or(Instant::NEVER));
+            }
+            if paused == (self.held & bit != 0) {
+                continue;
+            }
+            self.held ^= bit;
+            let count = &mut self.counts[class];
+            let kind = if paused {
+                count.held_since = net.now;
+                EventKind::Paused
+            } else {
+                count.held_ps += (net.now - count.held_since).ps();
+                let_go = true;
+                EventKind::Resumed
+            };
+            if let Some(data) = net.data_class(class) {
+                net.port_event(self.wire, data, kind, None, shown);
+            }
+        }
+        if next < self.expiry_booked {
+            self.expiry_booked = next;
+            net.agenda.book(next, self.node, Lane::new(LaneKind::PauseExpiry, self.port));
+        }
+        let_go
+    }
+
+    /// Octets, frames and held time of a class since the last sample.
+    pub(crate) fn take_counts(&mut self, class: usize, now: Instant) -> (u64, u64, u64) {
+        let held = self.held & (1 << class) != 0;
+        let count = &mut self.counts[class];
+        if held {
+            count.held_ps += (now - count.held_since).ps();
+            count.held_since = now;
+        }
+        let taken = (count.bytes, count.frames, count.held_ps);
+        (count.bytes, count.frames, count.held_ps) = (0, 0, 0);
+        taken
+    }
+
+    /// What the port could have carried since the last sample.
+    pub(crate) fn take_serviceable(&mut self, net: &Net) -> u64 {
+        self.settle_service(net);
+        std::mem::take(&mut self.serviceable)
+    }
+}
+
+/// How much something holds, over time: its mean and its peak since the last sample.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Meter {
+    level: u64,
+    peak: u64,
+    since: Instant,
+    area: u128,
+}
+
+impl Meter {
+    /// What it holds.
+    #[inline]
+    pub(crate) fn level(&self) -> u64 {
+        self.level
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, now: Instant, octets: u64) {
+        self.settle(now);
+        self.level += octets;
+        self.peak = self.peak.max(self.level);
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, now: Instant, octets: u64) {
+        self.settle(now);
+        self.level -= octets;
+    }
+
+    #[inline]
+    fn settle(&mut self, now: Instant) {
+        self.area += u128::from(self.level) * u128::from((now - self.since).ps());
+        self.since = now;
+    }
+
+    /// Mean (rounded to nearest) and peak over the `span` that ends now.
+    pub(crate) fn take(&mut self, now: Instant, span: quell_proto::units::Duration) -> (u64, u64) {
+        self.settle(now);
+        let ps = u128::from(span.ps().max(1));
+        let mean = u64::try_from((self.area + ps / 2) / ps).unwrap_or(u64::MAX);
+        let peak = std::mem::replace(&mut self.peak, self.level);
+        self.area = 0;
+        (mean, peak)
+    }
+}
+
+/// Whose turn it is among the classes of a port.
+#[derive(Clone, Debug)]
+pub(crate) enum Turns {
+    /// The highest class that is ready.
+    Strict,
+    /// Each in turn, for as long as its credit lasts.
+    InTurn(InTurn),
+}
+
+/// Weighted or deficit round robin: a class gains its share when its turn comes, pays for each frame, and keeps
+/// what it could not spend unless it fell idle.
+#[derive(Clone, Debug)]
+pub(crate) struct InTurn {
+    shares: Vec<u64>,
+    credit: Vec<u64>,
+    class: usize,
+    by_octets: bool,
+}
+
+impl Turns {
+    pub(crate) fn new(schedule: Schedule, classes: &[Priority]) -> Turns {
+        let (shares, by_octets): (Vec<u64>, bool) = match schedule {
+            Schedule::Strict => return Turns::Strict,
+            Schedule::WeightedRoundRobin(weights) => {
+                (classes.iter().map(|class| u64::from(weights[class.index()].max(1))).collect(), false)
+            }
+            Schedule::DeficitRoundRobin(quanta) => {
+                (classes.iter().map(|class| u64::from(quanta[class.index()].max(1))).collect(), true)
+            }
+        };
+        Turns::InTurn(InTurn { credit: vec![0; shares.len()], shares, class: 0, by_octets })
+    }
+
+    /// Picks one of the ready classes (a bit each; at least one is set). `length` says how long the head frame of a
+    /// class is. The pick counts as sent.
+    #[inline]
+    pub(crate) fn pick(&mut self, ready: u8, length: impl Fn(usize) -> u64) -> usize {
+        debug_assert!(ready != 0);
+        match self {
+            Turns::Strict => 7 - ready.leading_zeros() as usize,
+            Turns::InTurn(turns) => turns.pick(ready, length),
+        }
+    }
+}
+
+impl InTurn {
+    fn pick(&mut self, ready: u8, length: impl Fn(usize) -> u64) -> usize {
+        loop {
+            let class = self.class;
+            if ready & (1 << class) == 0 {
+                self.credit[class] = 0;
+            } else {
+                let cost = if self.by_octets { length(class) } else { 1 };
+                if self.credit[class] >= cost {
+                    self.credit[class] -= cost;
+                    return class;
+                }
+            }
+            self.class = (class + 1) % self.shares.len();
+            if ready & (1 << self.class) != 0 {
+                self.credit[self.class] += self.shares[self.class];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classes(count: u8) -> Vec<Priority> {
+        (0..count).map(|priority| Priority::new(priority).unwrap()).collect()
+    }
+
+    #[test]
+    fn strict_takes_the_highest_that_is_ready() {
+        let mut turns = Turns::new(Schedule::Strict, &classes(8));
+        assert_eq!(turns.pick(0b0001_0110, |_| 1500), 4);
+    }
+
+    #[test]
+    fn weighted_turns_share_frames_by_weight() {
+        let mut turns = Turns::new(Schedule::WeightedRoundRobin([3, 1, 0, 0, 0, 0, 0, 0]), &classes(2));
+        let mut sent = [0; 2];
+        for _ in 0..400 {
+            sent[turns.pick(0b11, |_| 1500)] += 1;
+        }
+        assert_eq!(sent, [300, 100]);
+    }
+
+    #[test]
+    fn deficit_turns_share_octets_whatever_the_frames() {
+        let mut turns = Turns::new(Schedule::DeficitRoundRobin([1000; 8]), &classes(2));
+        let mut sent = [0u64; 2];
+        for _ in 0..10_000 {
+            let length = |class| if class == 0 { 1500 } else { 100 };
+            let class = turns.pick(0b11, length);
+            sent[class] += length(class);
+        }
+        assert!(sent[0].abs_diff(sent[1]) <= 3000, "{sent:?}");
+    }
+
+    #[test]
+    fn a_lone_class_is_served_however_small_its_share() {
+        let mut turns = Turns::new(Schedule::DeficitRoundRobin([1; 8]), &classes(3));
+        assert_eq!(turns.pick(0b100, |_| 1500), 2);
+    }
+
+    #[test]
+    fn a_meter_weighs_levels_by_time() {
+        let mut meter = Meter::default();
+        meter.add(Instant::from_ps(100), 10);
+        meter.remove(Instant::from_ps(300), 10);
+        let span = quell_proto::units::Duration::from_ps(400);
+        assert_eq!(meter.take(Instant::from_ps(400), span), (5, 10));
+        assert_eq!(meter.take(Instant::from_ps(800), span), (0, 0));
+    }
+}

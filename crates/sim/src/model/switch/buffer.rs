@@ -1,0 +1,228 @@
+//! Where frames wait, and whether there is room for one more.
+
+use super::{At, Output, Switch, Virtual};
+use crate::model::frame::{Frame, Handle, List, Pool};
+use crate::model::net::Net;
+use crate::scenario::plan::{Buffering, QueueLimit};
+use quell_proto::units::Bytes;
+
+/// The queues of a switch.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    kind: Kind,
+    room: Room,
+    classes: usize,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// One queue per output and class.
+    PerOutput(Vec<List>),
+    /// A queue per input, output and class; the output takes them in turn.
+    PerInput(Vec<Virtual>),
+    /// The same, but the output sends from a buffer of its own.
+    Staged { virtuals: Vec<Virtual>, staged: Vec<List> },
+}
+
+/// How much may wait.
+#[derive(Debug)]
+enum Room {
+    /// One memory for all.
+    Shared { memory: u64, used: u64, limit: QueueLimit },
+    /// A share for each input and class.
+    Partitioned { share: u64 },
+}
+
+impl Waiting {
+    pub(super) fn new(buffering: &Buffering, ports: usize, classes: usize) -> Waiting {
+        let queues = ports * classes;
+        // One input more than there are ports, for frames made in the switch.
+        let virtuals = || {
+            let lists = vec![List::default(); ports + 1].into_boxed_slice();
+            vec![Virtual { lists, ring: crate::model::ring::Ring::new(ports + 1) }; queues]
+        };
+        let octets = |limit: Option<Bytes>| limit.map_or(u64::MAX, Bytes::get);
+        let (kind, room) = match buffering {
+            Buffering::OutputQueued { memory, queue_limit } => (
+                Kind::PerOutput(vec![List::default(); queues]),
+                Room::Shared { memory: octets(*memory), used: 0, limit: *queue_limit },
+            ),
+            Buffering::Voq { input_memory, output: None } => {
+                (Kind::PerInput(virtuals()), Room::Partitioned { share: octets(*input_memory) })
+            }
+            Buffering::Voq { input_memory, output: Some(_) } => (
+                Kind::Staged { virtuals: virtuals(), staged: vec![List::default(); queues] },
+                Room::Partitioned { share: octets(*input_memory) },
+            ),
+        };
+        Waiting { kind, room, classes }
+    }
+
+    /// Lets a frame wait for its output.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        handle: Handle,
+        input: usize,
+        output: usize,
+        class: usize,
+        pool: &mut Pool,
+    ) {
+        let queue = output * self.classes + class;
+        match &mut self.kind {
+            Kind::PerOutput(lists) => lists[queue].push(pool, handle),
+            Kind::PerInput(virtuals) | Kind::Staged { virtuals, .. } => {
+                virtuals[queue].push(handle, input, pool)
+            }
+        }
+    }
+
+    /// A frame has reached its output's own buffer.
+    pub(super) fn stage(&mut self, handle: Handle, queue: usize, pool: &mut Pool) {
+        let Kind::Staged { staged, .. } = &mut self.kind else {
+            unreachable!("frames cross only to output buffers");
+        };
+        staged[queue].push(pool, handle);
+    }
+
+    /// Takes the next frame for an output that is to be sent, and says whether it was the last of its queue.
+    #[inline]
+    pub(super) fn pop(&mut self, port: usize, class: usize, pool: &Pool) -> (Handle, bool) {
+        let queue = port * self.classes + class;
+        match &mut self.kind {
+            Kind::PerOutput(lists) | Kind::Staged { staged: lists, .. } => {
+                let handle = lists[queue].pop(pool).expect("a ready class holds a frame");
+                (handle, lists[queue].is_empty())
+            }
+            Kind::PerInput(virtuals) => {
+                let handle = virtuals[queue].pop(pool).expect("a ready class holds a frame");
+                (handle, virtuals[queue].ring.is_empty())
+            }
+        }
+    }
+
+    /// Length of the frame that [`pop`](Self::pop) would take.
+    #[inline]
+    pub(super) fn head_length(&self, _port: usize, _class: usize, queue: usize, pool: &Pool) -> u64 {
+        let head = match &self.kind {
+            Kind::PerOutput(lists) | Kind::Staged { staged: lists, .. } => lists[queue].head(),
+            Kind::PerInput(virtuals) => virtuals[queue].head(),
+        };
+        head.map_or(0, |handle| u64::from(pool.get(handle).frame.length))
+    }
+
+    /// The frame that an arbiter would grant next for an output.
+    pub(super) fn request(&self, queue: usize) -> Option<Handle> {
+        match &self.kind {
+            Kind::Staged { virtuals, .. } => virtuals[queue].head(),
+            Kind::PerOutput(_) | Kind::PerInput(_) => None,
+        }
+    }
+
+    /// Takes the frame of [`request`](Self::request) from its input.
+    pub(super) fn granted(&mut self, queue: usize, pool: &Pool) -> Handle {
+        let Kind::Staged { virtuals, .. } = &mut self.kind else {
+            unreachable!("only output buffers grant");
+        };
+        virtuals[queue].pop(pool).expect("a request was there")
+    }
+
+    /// Every list with frames that one input brought, in one class; of output queues, all of them.
+    pub(super) fn lists_of_input(&self, input: usize, class: usize) -> impl Iterator<Item = &List> {
+        let (lists, virtuals): (&[List], &[Virtual]) = match &self.kind {
+            Kind::PerOutput(lists) => (lists, &[]),
+            Kind::PerInput(virtuals) | Kind::Staged { virtuals, .. } => (&[], virtuals),
+        };
+        let lists = lists.iter().skip(class).step_by(self.classes);
+        let virtuals =
+            virtuals.iter().skip(class).step_by(self.classes).map(move |queue| &queue.lists[input]);
+        lists.chain(virtuals)
+    }
+
+    /// Every list with frames that an output's congestion point watches.
+    pub(super) fn lists_of_output(&self, queue: usize) -> impl Iterator<Item = &List> {
+        let (list, virtuals) = match &self.kind {
+            Kind::PerOutput(lists) | Kind::Staged { staged: lists, .. } => (Some(&lists[queue]), None),
+            Kind::PerInput(virtuals) => (None, Some(&virtuals[queue])),
+        };
+        list.into_iter().chain(virtuals.into_iter().flat_map(|queue| queue.lists.iter()))
+    }
+
+    /// Octets of a shared memory that are free; `None` if memory is partitioned.
+    pub(super) fn free_memory(&self) -> Option<u64> {
+        match self.room {
+            Room::Shared { memory, used, .. } => Some(memory.saturating_sub(used)),
+            Room::Partitioned { .. } => None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn occupy(&mut self, octets: u64) {
+        if let Room::Shared { used, .. } = &mut self.room {
+            *used += octets;
+        }
+    }
+
+    #[inline]
+    pub(super) fn vacate(&mut self, octets: u64) {
+        if let Room::Shared { used, .. } = &mut self.room {
+            *used -= octets;
+        }
+    }
+}
+
+impl Virtual {
+    #[inline]
+    fn push(&mut self, handle: Handle, input: usize, pool: &mut Pool) {
+        self.lists[input].push(pool, handle);
+        self.ring.insert(input);
+    }
+
+    #[inline]
+    fn head(&self) -> Option<Handle> {
+        self.ring.round().next().and_then(|input| self.lists[input].head())
+    }
+
+    #[inline]
+    fn pop(&mut self, pool: &Pool) -> Option<Handle> {
+        let input = self.ring.round().next()?;
+        let handle = self.lists[input].pop(pool);
+        if self.lists[input].is_empty() {
+            self.ring.remove(input);
+        }
+        self.ring.served(input);
+        handle
+    }
+}
+
+impl Switch {
+    /// Whether a frame of data fits; if not, where it is lost.
+    #[inline]
+    pub(super) fn find_room(&self, frame: &Frame, input: usize, output: usize, net: &Net) -> Result<(), At> {
+        let length = u64::from(frame.length);
+        let class = frame.class as usize;
+        match &self.waiting.room {
+            Room::Partitioned { share } => {
+                let held = self.inputs[input * self.classes + class].meter.level();
+                if held + length > *share { Err(At::Input(input)) } else { Ok(()) }
+            }
+            Room::Shared { memory, used, limit } => {
+                let limit = match *limit {
+                    QueueLimit::None => u64::MAX,
+                    QueueLimit::Static(limit) => limit.get(),
+                    QueueLimit::Dynamic { alpha_num, alpha_den } => {
+                        (memory - used).saturating_mul(u64::from(alpha_num)) / u64::from(alpha_den.max(1))
+                    }
+                };
+                let Output { meter, .. } = &self.outputs[output * self.classes + class];
+                let sender = &self.ports[output].sender;
+                let sending = if sender.is_free(net.now) { 0 } else { u64::from(sender.sending) };
+                if used + length > *memory || meter.level() + sending + length > limit {
+                    Err(At::Output(output))
+                } else {
+                    Ok(())
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! From an input to an output's own buffer: requests, credits and the way across.
+//!
+//! An output grants one frame at a time, to the inputs in turn, if the frame will fit its buffer. The frame leaves its
+//! input at once and reaches the buffer after the latency of request and grant and its time on the internal path,
+//! which is as fast as the port times the speed-up.
+
+use super::Switch;
+use crate::kernel::agenda::{Lane, LaneKind};
+use crate::model::frame::{Body, List};
+use crate::model::net::{Net, Speed};
+use crate::scenario::plan::OutputStage;
+use quell_proto::units::{Instant, Rate};
+
+/// The arbiters and internal paths of a switch.
+#[derive(Debug)]
+pub(super) struct Crossing {
+    stage: OutputStage,
+    /// One a port.
+    paths: Vec<InnerPath>,
+    /// Octets granted for each port and class that have not left the switch.
+    granted: Vec<u64>,
+    /// Octets that wait at inputs or are on their way across, for the books.
+    inside: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct InnerPath {
+    flight: List,
+    free_at: Instant,
+    booked: Option<Instant>,
+}
+
+impl Crossing {
+    pub(super) fn new(stage: OutputStage, ports: usize, classes: usize) -> Crossing {
+        Crossing {
+            stage,
+            paths: vec![InnerPath::default(); ports],
+            granted: vec![0; ports * classes],
+            inside: 0,
+        }
+    }
+
+    /// Octets that are in the switch but not in an output buffer.
+    pub(super) fn octets(&self) -> u64 {
+        self.inside
+    }
+}
+
+impl Switch {
+    /// A frame came to wait for an output that grants.
+    pub(super) fn request(&mut self, port: usize, length: u64, net: &mut Net) {
+        if let Some(crossing) = &mut self.crossing {
+            crossing.inside += length;
+        }
+        self.grant_next(port, net);
+    }
+
+    fn grant_next(&mut self, port: usize, net: &mut Net) {
+        let wire = self.ports[port].sender.wire;
+        for class in (0..self.classes).rev() {
+            let queue = port * self.classes + class;
+            let Some(handle) = self.waiting.request(queue) else { continue };
+            let Some(crossing) = &mut self.crossing else { return };
+            let path = &mut crossing.paths[port];
+            if path.free_at > net.now {
+                if path.booked != Some(path.free_at) {
+                    path.booked = Some(path.free_at);
+                    net.agenda.book(path.free_at, self.node, Lane::new(LaneKind::Grant, port as u32));
+                }
+                return;
+            }
+            let slot = net.pool.get(handle);
+            let (frame, input) = (slot.frame, slot.ingress as usize);
+            let length = u64::from(frame.length);
+            if crossing.granted[queue] + length > crossing.stage.buffer.get() {
+                continue;
+            }
+            crossing.granted[queue] += length;
+            let inner =
+                net.wires[wire as usize].speed.rate().bps() / 100 * u64::from(crossing.stage.speedup_percent);
+            let takes = Speed::new(Rate::from_bps(inner)).time_for(length);
+            path.free_at = net.now + takes;
+            let due = net.now + crossing.stage.latency + takes;
+            let taken = self.waiting.granted(queue, &net.pool);
+            net.pool.get_mut(taken).due = due;
+            if path.flight.is_empty() {
+                net.agenda.book(due, self.node, Lane::new(LaneKind::Crossing, port as u32));
+            }
+            path.flight.push(&mut net.pool, taken);
+            if matches!(frame.body, Body::Data { .. }) {
+                self.discharge(&frame, input, net);
+            }
+            self.grant_next(port, net);
+            return;
+        }
+    }
+
+    pub(super) fn on_grant(&mut self, port: usize, net: &mut Net) {
+        if let Some(crossing) = &mut self.crossing
+            && crossing.paths[port].booked == Some(net.now)
+        {
+            crossing.paths[port].booked = None;
+            self.grant_next(port, net);
+        }
+    }
+
+    /// A frame has reached its output's buffer.
+    pub(super) fn on_crossed(&mut self, port: usize, net: &mut Net) {
+        let Some(crossing) = &mut self.crossing else { return };
+        let flight = &mut crossing.paths[port].flight;
+        let handle = flight.pop(&net.pool).expect("a crossing is booked only for a frame on its way");
+        if let Some(next) = flight.head() {
+            net.agenda.book(net.pool.get(next).due, self.node, Lane::new(LaneKind::Crossing, port as u32));
+        }
+        let frame = net.pool.get(handle).frame;
+        let class = frame.class as usize;
+        let queue = port * self.classes + class;
+        crossing.inside -= u64::from(frame.length);
+        self.outputs[queue].meter.add(net.now, u64::from(frame.length));
+        self.waiting.stage(handle, queue, &mut net.pool);
+        self.ports[port].ready |= 1 << class;
+        if matches!(frame.body, Body::Data { .. }) {
+            self.watch_output(&frame, port, net);
+        }
+        self.look_if_free(port, net);
+    }
+
+    /// A frame has left an output buffer: there is room for another grant.
+    pub(super) fn vacate(&mut self, port: usize, class: usize, length: u64, net: &mut Net) {
+        if let Some(crossing) = &mut self.crossing {
+            crossing.granted[port * self.classes + class] -= length;
+        }
+        self.grant_next(port, net);
+    }
+}

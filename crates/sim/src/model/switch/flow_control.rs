@@ -1,0 +1,233 @@
+//! Which inputs stop their peers, and when.
+
+use super::Switch;
+use crate::kernel::agenda::{Lane, LaneKind};
+use crate::model::frame::{Body, Frame};
+use crate::model::net::Net;
+use crate::scenario::plan::{FlowControl, StopRule};
+use quell_proto::control::pause::{PauseConfig, PauseSender, Signal};
+use quell_proto::units::{Bytes, Instant, Priority};
+use quell_record::EventKind;
+
+/// Link-level flow control of one switch.
+#[derive(Debug)]
+pub(super) struct Stops {
+    scope: Scope,
+    classes: usize,
+    /// One bit a class: must not drop.
+    lossless: u8,
+    /// One for each port (PAUSE), or for each port and class (PFC; only the lossless ones are used).
+    senders: Vec<Stop>,
+    /// What each port brought in and still is here, over all classes.
+    totals: Vec<u64>,
+    dynamic: Option<Dynamic>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    Off,
+    Port,
+    Class,
+}
+
+#[derive(Debug)]
+struct Stop {
+    sender: PauseSender,
+    booked: Instant,
+    stopped_ps: u64,
+    since: Instant,
+}
+
+/// A threshold that moves with the memory still free.
+#[derive(Clone, Copy, Debug)]
+struct Dynamic {
+    alpha_num: u64,
+    alpha_den: u64,
+    hysteresis: u64,
+}
+
+impl Stops {
+    pub(super) fn new(flow_control: &FlowControl, ports: usize, classes: &[Priority]) -> Stops {
+        let (scope, rule, lossless) = match flow_control {
+            FlowControl::Off => (Scope::Off, None, 0),
+            FlowControl::Pause(rule) => (Scope::Port, Some(*rule), u8::MAX),
+            FlowControl::Pfc { priorities, stop } => {
+                let bits =
+                    classes.iter().enumerate().filter(|(_, class)| priorities & (1 << class.get()) != 0);
+                (Scope::Class, Some(*stop), bits.fold(0, |bits, (class, _)| bits | 1 << class))
+            }
+        };
+        let (config, dynamic) = match rule {
+            None => (PauseConfig { stop: Bytes::ZERO, go: Bytes::ZERO, quanta: Default::default() }, None),
+            Some(StopRule::Static(config)) => (config, None),
+            Some(StopRule::Dynamic { alpha_num, alpha_den, hysteresis, quanta }) => {
+                let dynamic = Dynamic {
+                    alpha_num: u64::from(alpha_num),
+                    alpha_den: u64::from(alpha_den.max(1)),
+                    hysteresis: hysteresis.get(),
+                };
+                (PauseConfig { stop: Bytes::ZERO, go: Bytes::ZERO, quanta }, Some(dynamic))
+            }
+        };
+        let count = match scope {
+            Scope::Off => 0,
+            Scope::Port => ports,
+            Scope::Class => ports * classes.len(),
+        };
+        let stop = || Stop {
+            sender: PauseSender::new(config),
+            booked: Instant::NEVER,
+            stopped_ps: 0,
+            since: Instant::START,
+        };
+        Stops {
+            scope,
+            classes: classes.len(),
+            lossless,
+            senders: (0..count).map(|_| stop()).collect(),
+            totals: vec![0; ports],
+            dynamic,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_lossless(&self, class: usize) -> bool {
+        self.lossless & (1 << class) != 0
+    }
+
+    /// Which sender speaks for an input, if any.
+    #[inline]
+    fn sender_of(&self, port: usize, class: usize) -> Option<usize> {
+        match self.scope {
+            Scope::Off => None,
+            Scope::Port => Some(port),
+            Scope::Class => self.is_lossless(class).then_some(port * self.classes + class),
+        }
+    }
+
+    /// The port and class that a sender speaks for.
+    fn input_of(&self, sender: usize) -> (usize, Option<usize>) {
+        match self.scope {
+            Scope::Off | Scope::Port => (sender, None),
+            Scope::Class => (sender / self.classes, Some(sender % self.classes)),
+        }
+    }
+
+    /// Whether an input holds its peer.
+    pub(super) fn is_stopping(&self, port: usize, class: usize) -> bool {
+        self.sender_of(port, class).is_some_and(|sender| self.senders[sender].sender.is_stopping())
+    }
+
+    /// How long an input held its peer since the last sample.
+    pub(super) fn take_stopped(&mut self, port: usize, class: usize, now: Instant) -> u64 {
+        let Some(sender) = self.sender_of(port, class) else { return 0 };
+        let stop = &mut self.senders[sender];
+        if stop.sender.is_stopping() {
+            stop.stopped_ps += (now - stop.since).ps();
+            stop.since = now;
+        }
+        std::mem::take(&mut stop.stopped_ps)
+    }
+}
+
+impl Switch {
+    /// A frame of data now is here by this input.
+    #[inline]
+    pub(super) fn charge(&mut self, frame: &Frame, input: usize, net: &mut Net) {
+        let length = u64::from(frame.length);
+        self.inputs[input * self.classes + frame.class as usize].meter.add(net.now, length);
+        self.waiting.occupy(length);
+        self.stops.totals[input] += length;
+        self.review(input, frame.class as usize, net);
+    }
+
+    /// A frame of data has left the input's books.
+    #[inline]
+    pub(super) fn discharge(&mut self, frame: &Frame, input: usize, net: &mut Net) {
+        let length = u64::from(frame.length);
+        self.inputs[input * self.classes + frame.class as usize].meter.remove(net.now, length);
+        self.waiting.vacate(length);
+        self.stops.totals[input] -= length;
+        self.review(input, frame.class as usize, net);
+    }
+
+    /// Compares an input with its thresholds.
+    #[inline]
+    fn review(&mut self, input: usize, class: usize, net: &mut Net) {
+        let Some(number) = self.stops.sender_of(input, class) else { return };
+        let level = match self.stops.scope {
+            Scope::Port => self.stops.totals[input],
+            Scope::Class | Scope::Off => self.inputs[input * self.classes + class].meter.level(),
+        };
+        let rate = net.wires[self.ports[input].sender.wire as usize].speed.rate();
+        let stop = &mut self.stops.senders[number];
+        if let (Some(dynamic), Some(free)) = (self.stops.dynamic, self.waiting.free_memory()) {
+            let threshold = free.saturating_mul(dynamic.alpha_num) / dynamic.alpha_den;
+            let go = threshold.saturating_sub(dynamic.hysteresis);
+            stop.sender.set_thresholds(Bytes::new(threshold), Bytes::new(go));
+        }
+        if let Some(signal) = stop.sender.on_level(net.now, Bytes::new(level), rate) {
+            self.signal(number, signal, level, net);
+        }
+    }
+
+    #[cold]
+    fn signal(&mut self, number: usize, signal: Signal, level: u64, net: &mut Net) {
+        let (port, class) = self.stops.input_of(number);
+        let stop = &mut self.stops.senders[number];
+        let kind = match signal {
+            Signal::Stop(_) => {
+                stop.since = net.now;
+                EventKind::Stop
+            }
+            Signal::Go => {
+                stop.stopped_ps += (net.now - stop.since).ps();
+                EventKind::Go
+            }
+        };
+        for data in 0..net.data_count() {
+            if class.is_none_or(|class| net.data_class(class) == Some(data)) {
+                let wire = self.ports[port].sender.wire;
+                net.input_event(wire, data, kind, None, i64::try_from(level).unwrap_or(i64::MAX));
+            }
+        }
+        self.rearm_refresh(number, net);
+        self.send_signal(number, signal, net);
+        if matches!(signal, Signal::Stop(_)) {
+            self.start_keep_alive(port, class, net);
+        }
+    }
+
+    /// The pause sent last may need another.
+    pub(super) fn on_refresh(&mut self, number: usize, net: &mut Net) {
+        if self.stops.senders[number].booked != net.now {
+            return;
+        }
+        self.stops.senders[number].booked = Instant::NEVER;
+        let (port, _) = self.stops.input_of(number);
+        let rate = net.wires[self.ports[port].sender.wire as usize].speed.rate();
+        let signal = self.stops.senders[number].sender.on_timeout(net.now, rate);
+        self.rearm_refresh(number, net);
+        if let Some(signal) = signal {
+            self.send_signal(number, signal, net);
+        }
+    }
+
+    fn rearm_refresh(&mut self, number: usize, net: &mut Net) {
+        let stop = &mut self.stops.senders[number];
+        if let Some(due) = stop.sender.next_timeout().filter(|due| *due < stop.booked) {
+            stop.booked = due;
+            net.agenda.book(due, self.node, Lane::new(LaneKind::Refresh, number as u32));
+        }
+    }
+
+    fn send_signal(&mut self, number: usize, signal: Signal, net: &mut Net) {
+        let (port, class) = self.stops.input_of(number);
+        let quanta = signal.quanta();
+        let body = match class {
+            None => Body::Pause { quanta },
+            Some(class) => Body::Pfc { priority: net.classes[class].get(), quanta },
+        };
+        self.send_control(port, body, net);
+    }
+}

@@ -1,0 +1,474 @@
+//! A switch: frames come in at a port, are charged to that input, wait for their output, and go.
+//!
+//! One model serves both kinds of memory. What differs is where frames wait ([`buffer`]): in a queue per output, or
+//! in virtual output queues per input, with or without a buffer and an arbiter at the output ([`crossing`]).
+//! Whatever the kind, an *input* is what one port brought in and still is here, an *output* is what waits for one
+//! port; flow control watches inputs, congestion points watch either ([`congestion`]).
+
+mod buffer;
+mod congestion;
+mod crossing;
+mod flow_control;
+
+use super::Fault;
+use super::frame::{Body, Frame, Handle, List};
+use super::net::Net;
+use super::port::{Meter, Sender, Turns};
+use super::ring::Ring;
+use super::stream;
+use crate::kernel::agenda::{Lane, LaneKind};
+use crate::scenario::plan::{Buffering, HostId, Plan, SwitchId};
+use crate::topology::routing::Routes;
+use buffer::Waiting;
+use congestion::{CongestionPoints, Watcher};
+use crossing::Crossing;
+use flow_control::Stops;
+use quell_proto::dice::Dice;
+use quell_proto::units::{Instant, Priority, Quanta};
+use quell_record::EventKind;
+use std::sync::Arc;
+
+/// A switch.
+#[derive(Debug)]
+pub(crate) struct Switch {
+    node: u32,
+    id: SwitchId,
+    classes: usize,
+    ports: Vec<Port>,
+    /// One for each port and class, `port * classes + class`.
+    outputs: Vec<Output>,
+    /// Likewise.
+    inputs: Vec<Input>,
+    waiting: Waiting,
+    /// Credits and output buffers, where there are any.
+    crossing: Option<Crossing>,
+    stops: Stops,
+    congestion: Option<CongestionPoints>,
+    /// For each host, the port towards it, [`CHOICE`] if there are several, [`NOWHERE`] if there is none.
+    next: Vec<u16>,
+    routes: Arc<[Routes]>,
+    epoch: usize,
+    books: Books,
+}
+
+/// The port towards a host depends on the flow.
+const CHOICE: u16 = u16::MAX;
+/// No port leads to a host.
+const NOWHERE: u16 = u16::MAX - 1;
+
+#[derive(Debug)]
+struct Port {
+    sender: Sender,
+    inbound: u32,
+    inbound_up: bool,
+    /// One bit a class: frames wait that may be sent.
+    ready: u8,
+    turns: Turns,
+}
+
+/// What waits for one port, in one class.
+#[derive(Debug, Default)]
+struct Output {
+    meter: Meter,
+    watcher: Option<Watcher>,
+    cnms: u64,
+    dropped: u64,
+    drop_noted: bool,
+}
+
+/// What one port brought in and still is here, in one class.
+#[derive(Debug, Default)]
+struct Input {
+    meter: Meter,
+    watcher: Option<Watcher>,
+    cnms: u64,
+    dropped: u64,
+    drop_noted: bool,
+}
+
+/// Every octet that came in or was made here has gone out, was dropped, or is held.
+#[derive(Clone, Copy, Debug, Default)]
+struct Books {
+    received: u64,
+    made: u64,
+    sent: u64,
+    dropped: u64,
+}
+
+impl Switch {
+    pub(crate) fn new(
+        plan: &Plan,
+        id: SwitchId,
+        wires: &[(u32, u32)],
+        routes: &Arc<[Routes]>,
+        seed: u64,
+        net: &Net,
+    ) -> Switch {
+        let switch = &plan.switches[id.0 as usize];
+        let node = super::net::node_index(plan, crate::scenario::plan::NodeId::Switch(id));
+        let classes = net.classes.len();
+        let ports: Vec<Port> = wires
+            .iter()
+            .zip(0..)
+            .map(|((outbound, inbound), port)| Port {
+                sender: Sender::new(node, port, *outbound),
+                inbound: *inbound,
+                inbound_up: true,
+                ready: 0,
+                turns: Turns::new(switch.schedule, &net.classes),
+            })
+            .collect();
+        let queues = ports.len() * classes;
+        let crossing = match switch.buffering {
+            Buffering::Voq { output: Some(stage), .. } => Some(Crossing::new(stage, ports.len(), classes)),
+            _ => None,
+        };
+        let mut built = Switch {
+            node,
+            id,
+            classes,
+            outputs: (0..queues).map(|_| Output::default()).collect(),
+            inputs: (0..queues).map(|_| Input::default()).collect(),
+            waiting: Waiting::new(&switch.buffering, ports.len(), classes),
+            crossing,
+            stops: Stops::new(&switch.flow_control, ports.len(), &net.classes),
+            congestion: None,
+            next: Vec::new(),
+            routes: Arc::clone(routes),
+            epoch: 0,
+            books: Books::default(),
+            ports,
+        };
+        built.install_congestion_points(plan, seed, net);
+        built.follow_routes(plan.hosts.len());
+        built
+    }
+
+    /// An event of this switch has come.
+    #[inline]
+    pub(crate) fn on_event(&mut self, lane: Lane, net: &mut Net) {
+        let index = lane.index();
+        match lane.kind() {
+            LaneKind::Arrival => self.on_arrival(index, net),
+            LaneKind::Transmit => {
+                if self.ports[index].sender.looks_now(net.now) {
+                    self.look_if_free(index, net);
+                }
+            }
+            LaneKind::PauseExpiry => {
+                if self.ports[index].sender.on_expiry(net) {
+                    self.look_if_free(index, net);
+                }
+            }
+            LaneKind::Refresh => self.on_refresh(index, net),
+            LaneKind::KeepAlive => self.on_keep_alive(index, net),
+            LaneKind::Crossing => self.on_crossed(index, net),
+            LaneKind::Grant => self.on_grant(index, net),
+            LaneKind::Change
+            | LaneKind::Source
+            | LaneKind::Reaction
+            | LaneKind::Limiter
+            | LaneKind::Receive => {
+                unreachable!("a switch books no {:?}", lane.kind())
+            }
+        }
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, port: usize, net: &mut Net) {
+        let handle = net.arrive(self.ports[port].inbound);
+        let frame = net.pool.get(handle).frame;
+        match frame.body {
+            Body::Pause { quanta } => self.on_pause(port, None, quanta, handle, net),
+            Body::Pfc { priority, quanta } => {
+                self.on_pause(port, Priority::new(priority), quanta, handle, net)
+            }
+            Body::Data { .. } | Body::Cnm { .. } => {
+                self.books.received += u64::from(frame.length);
+                self.take_in(handle, port, net);
+            }
+        }
+    }
+
+    fn on_pause(
+        &mut self,
+        port: usize,
+        priority: Option<Priority>,
+        quanta: Quanta,
+        handle: Handle,
+        net: &mut Net,
+    ) {
+        net.pool.free(handle);
+        if self.ports[port].sender.on_pause(priority, quanta, net) {
+            self.look_if_free(port, net);
+        }
+    }
+
+    /// Finds room for a frame and lets it wait for its output. `input` is the port it came in by, or the number of
+    /// ports for a frame made here.
+    #[inline]
+    fn take_in(&mut self, handle: Handle, input: usize, net: &mut Net) {
+        let frame = net.pool.get(handle).frame;
+        let class = frame.class as usize;
+        let is_data = matches!(frame.body, Body::Data { .. });
+        let Some(output) = self.port_towards(&frame) else {
+            return self.lose(handle, At::Input(input), false, net);
+        };
+        if input < self.ports.len() && !self.ports[input].inbound_up {
+            return self.lose(handle, At::Input(input), false, net);
+        }
+        if is_data && let Err(full) = self.find_room(&frame, input, output, net) {
+            return self.lose(handle, full, true, net);
+        }
+        net.pool.get_mut(handle).ingress = input as u16;
+        if is_data {
+            self.charge(&frame, input, net);
+        }
+        self.waiting.push(handle, input, output, class, &mut net.pool);
+        if self.crossing.is_some() {
+            if is_data {
+                self.watch_input(&frame, input, net);
+            }
+            self.request(output, u64::from(frame.length), net);
+            return;
+        }
+        let queue = output * self.classes + class;
+        self.outputs[queue].meter.add(net.now, u64::from(frame.length));
+        self.ports[output].ready |= 1 << class;
+        if is_data {
+            self.watch_output(&frame, output, net);
+            self.watch_input(&frame, input, net);
+        }
+        self.look_if_free(output, net);
+    }
+
+    #[inline]
+    fn port_towards(&self, frame: &Frame) -> Option<usize> {
+        match self.next[frame.to as usize] {
+            CHOICE => {
+                let choices = self.routes[self.epoch].ports(self.id, HostId(frame.to));
+                let hash = stream::mix(u64::from(frame.flow) << 32 | u64::from(self.node));
+                Some(usize::from(choices[(hash % choices.len() as u64) as usize]))
+            }
+            NOWHERE => None,
+            port => Some(usize::from(port)),
+        }
+    }
+
+    /// Something changed that may let a frame go.
+    #[inline]
+    fn look_if_free(&mut self, port: usize, net: &mut Net) {
+        let sender = &mut self.ports[port].sender;
+        if sender.is_free(net.now) {
+            self.look(port, net);
+        } else {
+            sender.look_at(sender.busy_until, net);
+        }
+    }
+
+    /// The port is free: send what may go.
+    #[inline]
+    fn look(&mut self, port: usize, net: &mut Net) {
+        let Port { sender, ready, turns, .. } = &mut self.ports[port];
+        if !sender.up {
+            return;
+        }
+        if let Some(handle) = sender.control.pop(&net.pool) {
+            sender.send(handle, net);
+            if *ready != 0 || !sender.control.is_empty() {
+                sender.look_at(sender.busy_until, net);
+            }
+            return;
+        }
+        let eligible = *ready & !sender.held;
+        if eligible == 0 {
+            return;
+        }
+        let base = port * self.classes;
+        let waiting = &self.waiting;
+        let class = turns.pick(eligible, |class| waiting.head_length(port, class, base + class, &net.pool));
+        let (handle, is_last) = self.waiting.pop(port, class, &net.pool);
+        if is_last {
+            *ready &= !(1 << class);
+        }
+        let slot = net.pool.get(handle);
+        let (frame, input) = (slot.frame, slot.ingress as usize);
+        let length = u64::from(frame.length);
+        self.outputs[base + class].meter.remove(net.now, length);
+        self.books.sent += length;
+        sender.send(handle, net);
+        if *ready != 0 {
+            sender.look_at(sender.busy_until, net);
+        }
+        if self.crossing.is_some() {
+            self.vacate(port, class, length, net);
+        } else if matches!(frame.body, Body::Data { .. }) {
+            self.discharge(&frame, input, net);
+        }
+    }
+
+    fn send_control(&mut self, port: usize, body: Body, net: &mut Net) {
+        let frame = Frame { born: net.now, flow: 0, to: 0, body, length: 64, class: 0 };
+        let handle = net.pool.put(frame);
+        self.ports[port].sender.control.push(&mut net.pool, handle);
+        self.look_if_free(port, net);
+    }
+
+    /// A frame is lost here. In a lossless class, for want of room, that ends the run.
+    #[cold]
+    fn lose(&mut self, handle: Handle, at: At, for_want_of_room: bool, net: &mut Net) {
+        let frame = net.pool.get(handle).frame;
+        net.pool.free(handle);
+        let (class, length) = (frame.class as usize, u64::from(frame.length));
+        self.books.dropped += length;
+        net.lost[frame.flow as usize] += u64::from(matches!(frame.body, Body::Data { .. }));
+        let (wire, noted, counter) = match at {
+            At::Input(input) if input < self.ports.len() => {
+                let place = &mut self.inputs[input * self.classes + class];
+                (self.ports[input].sender.wire, &mut place.drop_noted, &mut place.dropped)
+            }
+            At::Input(_) => return,
+            At::Output(output) => {
+                let place = &mut self.outputs[output * self.classes + class];
+                (self.ports[output].sender.wire, &mut place.drop_noted, &mut place.dropped)
+            }
+        };
+        *counter += 1;
+        // The first of a sampling interval; the count of the rest is in the sample.
+        if !std::mem::replace(noted, true)
+            && let Some(data) = net.data_class(class)
+        {
+            let value = i64::from(frame.length);
+            match at {
+                At::Input(_) => net.input_event(wire, data, EventKind::Drop, Some(frame.flow), value),
+                At::Output(_) => net.port_event(wire, data, EventKind::Drop, Some(frame.flow), value),
+            }
+        }
+        if for_want_of_room && self.stops.is_lossless(class) {
+            net.break_off(Fault::not_lossless(net, wire, net.classes[class], length));
+        }
+    }
+
+    /// The link behind a port failed or came back. Frames that wait for a dead port are lost.
+    pub(crate) fn set_link(&mut self, port: usize, up: bool, net: &mut Net) {
+        self.ports[port].sender.up = up;
+        self.ports[port].inbound_up = up;
+        let wire = self.ports[port].sender.wire;
+        let kind = if up { EventKind::LinkUp } else { EventKind::LinkDown };
+        net.port_event(wire, 0, kind, None, 0);
+        if up {
+            self.look_if_free(port, net);
+            return;
+        }
+        for class in 0..self.classes {
+            while self.ports[port].ready & (1 << class) != 0 {
+                let (handle, is_last) = self.waiting.pop(port, class, &net.pool);
+                if is_last {
+                    self.ports[port].ready &= !(1 << class);
+                }
+                let slot = net.pool.get(handle);
+                let (frame, input) = (slot.frame, slot.ingress as usize);
+                let length = u64::from(frame.length);
+                self.outputs[port * self.classes + class].meter.remove(net.now, length);
+                if self.crossing.is_some() {
+                    self.vacate(port, class, length, net);
+                } else if matches!(frame.body, Body::Data { .. }) {
+                    self.discharge(&frame, input, net);
+                }
+                self.lose(handle, At::Output(port), false, net);
+            }
+        }
+    }
+
+    /// Serves a port at another rate.
+    pub(crate) fn set_service(&mut self, port: usize, rate: Option<quell_proto::units::Rate>, net: &mut Net) {
+        self.ports[port].sender.set_service(rate, net);
+    }
+
+    /// Links have failed or come back: routes are now those of another epoch.
+    pub(crate) fn set_epoch(&mut self, epoch: usize) {
+        self.epoch = epoch;
+        self.follow_routes(self.next.len());
+    }
+
+    fn follow_routes(&mut self, hosts: usize) {
+        let routes = &self.routes[self.epoch];
+        self.next = (0..hosts)
+            .map(|host| match routes.ports(self.id, HostId(host as u32)) {
+                [] => NOWHERE,
+                [port] => *port,
+                _ => CHOICE,
+            })
+            .collect();
+    }
+
+    /// The first thing about this switch that does not add up, if any.
+    pub(crate) fn audit(&self, net: &Net) -> Option<Fault> {
+        let waiting: u64 = self.outputs.iter().map(|output| output.meter.level()).sum();
+        let held = waiting + self.crossing.as_ref().map_or(0, Crossing::octets);
+        let Books { received, made, sent, dropped } = self.books;
+        (received + made != sent + dropped + held).then_some(Fault::Books {
+            node: self.node,
+            at: net.now,
+            came: received + made,
+            went: sent + dropped,
+            held,
+        })
+    }
+}
+
+/// Where in a switch a frame is lost.
+#[derive(Clone, Copy, Debug)]
+enum At {
+    Input(usize),
+    Output(usize),
+}
+
+impl Switch {
+    /// The sending half of a port.
+    pub(crate) fn sender_mut(&mut self, port: usize) -> &mut Sender {
+        &mut self.ports[port].sender
+    }
+
+    /// Mean and peak held for a port, notifications and drops, since the last sample.
+    pub(crate) fn take_output(
+        &mut self,
+        port: usize,
+        class: usize,
+        span: quell_proto::units::Duration,
+        now: Instant,
+    ) -> [u64; 4] {
+        let output = &mut self.outputs[port * self.classes + class];
+        let (mean, peak) = output.meter.take(now, span);
+        output.drop_noted = false;
+        [mean, peak, std::mem::take(&mut output.cnms), std::mem::take(&mut output.dropped)]
+    }
+
+    /// Likewise of an input, and for how long it stopped its peer.
+    pub(crate) fn take_input(
+        &mut self,
+        port: usize,
+        class: usize,
+        span: quell_proto::units::Duration,
+        now: Instant,
+    ) -> [u64; 5] {
+        let stopped = self.stops.take_stopped(port, class, now);
+        let input = &mut self.inputs[port * self.classes + class];
+        let (mean, peak) = input.meter.take(now, span);
+        input.drop_noted = false;
+        [mean, peak, stopped, std::mem::take(&mut input.cnms), std::mem::take(&mut input.dropped)]
+    }
+}
+
+/// Draws for the choice of a culprit, one stream a switch.
+fn culprit_dice(seed: u64, node: u32) -> Dice {
+    Dice::new(seed, u64::from(node), stream::CULPRIT)
+}
+
+/// A place where frames wait in virtual output queues.
+#[derive(Clone, Debug, Default)]
+struct Virtual {
+    lists: Box<[List]>,
+    /// The inputs that hold a frame for this output.
+    ring: Ring,
+}
