@@ -108,3 +108,105 @@ fn within(
 fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Bytes, Rate};
+    use std::string::ToString;
+    use std::vec::Vec;
+
+    /// IEEE8021-CN-MIB: name, range if any, DEFVAL if any. Kept as the MIB's text so that a slip in the
+    /// table above or in a default shows.
+    const MIB: &str = "
+        cpQsp         100..4294967295    26000
+        cpW           -10..10            1
+        cpSampleBase  10000..4294967295  150000
+        rpgTimeReset  -                  15
+        rpgByteReset  -                  150000
+        rpgThreshold  -                  5
+        rpgMaxRate    -                  -
+        rpgAiRate     -                  5
+        rpgHaiRate    -                  50
+        rpgGd         -                  7
+        rpgMinDecFac  1..100             50
+        rpgMinRate    -                  5
+    ";
+
+    /// What the default configurations hold, in the MIB's units.
+    fn default_of(name: &str) -> Option<i64> {
+        let (cp, rp) = (CongestionConfig::default(), ReactionConfig::default());
+        let mbps = |rate: Rate| whole(rate.bps() / 1_000_000);
+        Some(match name {
+            "cpQsp" => whole(cp.set_point.get()),
+            "cpW" => i64::from(cp.weight_log2),
+            "cpSampleBase" => whole(cp.sample_base.get()),
+            "rpgTimeReset" => whole(rp.time_reset.ps() / 1_000_000_000),
+            "rpgByteReset" => whole(rp.byte_reset.get()),
+            "rpgThreshold" => i64::from(rp.threshold),
+            "rpgAiRate" => mbps(rp.ai_rate),
+            "rpgHaiRate" => mbps(rp.hai_rate),
+            "rpgGd" => i64::from(rp.gd_log2),
+            "rpgMinDecFac" => i64::from(rp.min_decrease_percent),
+            "rpgMinRate" => mbps(rp.min_rate),
+            _ => return None,
+        })
+    }
+
+    #[test]
+    fn objects_and_defaults_are_those_of_the_mib() {
+        let rows: Vec<_> = MIB.lines().filter(|line| !line.trim().is_empty()).collect();
+        assert_eq!(rows.len(), OBJECTS.len());
+        for (row, found) in rows.iter().zip(OBJECTS) {
+            let [name, range, default] = row.split_whitespace().collect::<Vec<_>>()[..] else {
+                panic!("three columns: {row}");
+            };
+            let range =
+                range.split_once("..").map(|(least, most)| (least.parse().unwrap(), most.parse().unwrap()));
+            let default: Option<i64> = default.parse().ok();
+            assert_eq!((found.name, found.range, found.default), (name, range, default));
+            assert_eq!(object(name), Some(found));
+            assert_eq!(default_of(name), default, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_a_range_belong_to_it() {
+        let with = |octets| CongestionConfig { set_point: Bytes::new(octets), ..Default::default() };
+        assert_eq!(with(100).check(), Ok(()));
+        assert_eq!(with(u64::from(u32::MAX)).check(), Ok(()));
+        assert!(with(u64::from(u32::MAX) + 1).check().is_err());
+        let weight = |weight_log2| CongestionConfig { weight_log2, ..Default::default() };
+        assert_eq!(weight(-10).check(), Ok(()));
+        assert!(weight(-11).check().is_err());
+        assert!(CongestionConfig { sample_base: Bytes::new(9_999), ..Default::default() }.check().is_err());
+    }
+
+    #[test]
+    fn a_parameter_out_of_range_says_which_and_what_would_be_right() {
+        let error = CongestionConfig { set_point: Bytes::new(99), ..Default::default() }.check().unwrap_err();
+        assert_eq!(error.to_string(), "cpQsp is 99 octets, outside of 100 to 4294967295");
+    }
+
+    #[test]
+    fn a_reaction_point_that_could_not_climb_is_out_of_range() {
+        let standard = ReactionConfig::default();
+        assert_eq!(standard.check(), Ok(()));
+        let wrong = [
+            ReactionConfig { min_rate: Rate::from_bps(0), ..standard },
+            ReactionConfig { min_rate: Rate::from_gbps(11), ..standard },
+            ReactionConfig { min_decrease_percent: 0, ..standard },
+            ReactionConfig { min_decrease_percent: 101, ..standard },
+            ReactionConfig { byte_reset: Bytes::ZERO, ..standard },
+            ReactionConfig { time_reset: crate::units::Duration::ZERO, ..standard },
+            ReactionConfig { threshold: 0, ..standard },
+            ReactionConfig { ai_rate: Rate::from_bps(0), ..standard },
+            ReactionConfig { hai_rate: Rate::from_bps(0), ..standard },
+            ReactionConfig { reload_jitter_percent: 100, ..standard },
+            ReactionConfig { gd_log2: 32, ..standard },
+        ];
+        for config in wrong {
+            assert!(config.check().is_err(), "{config:?}");
+        }
+    }
+}

@@ -127,3 +127,69 @@ pub const PRESETS: [Preset; 6] = [
 const TEN: Rate = Rate::from_gbps(10);
 const STANDARD: CongestionConfig = Profile::Standard.congestion();
 const PSEUDO_CODE: CongestionConfig = Profile::PseudoCode.congestion();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_is_found_by_its_name_and_lies_in_range() {
+        for preset in PRESETS {
+            assert_eq!(super::preset(preset.name), Some(preset));
+            assert_eq!(preset.congestion.check(), Ok(()), "{}", preset.name);
+            assert_eq!(preset.reaction.check(), Ok(()), "{}", preset.name);
+        }
+        assert_eq!(preset("standard"), None);
+    }
+
+    /// Set point and base in octets, jitters in percent, timer in us, steps and minimum in kb/s.
+    type Row = (&'static str, u64, u64, (u8, u8), u64, u64, (u64, u64, u64), u64);
+
+    #[test]
+    fn presets_hold_the_numbers_of_their_sources() {
+        let rows: [Row; 6] = [
+            ("standard-10G", 26_000, 150_000, (15, 0), 15_000, 150_000, (5_000, 50_000, 5_000), 10),
+            ("slides-10G", 33_000, 150_000, (15, 15), 15_000, 150_000, (5_000, 50_000, 10_000), 10),
+            ("netfpga-1G", 33_000, 150_000, (15, 15), 25_000, 150_000, (500, 5_000, 500), 1),
+            ("ibm-10G", 60_000, 150_000, (15, 0), 10_000, 150_000, (5_000, 50_000, 5_000), 10),
+            ("ibm-100G", 60_000, 150_000, (15, 0), 2_000, 150_000, (15_000, 250_000, 5_000), 100),
+            ("crisan-2011", 66_000, 150_000, (15, 0), 15_000, 150_000, (5_000, 50_000, 100), 10),
+        ];
+        for (row, preset) in rows.iter().zip(PRESETS) {
+            let (congestion, reaction) = (preset.congestion, preset.reaction);
+            let kbps = |rate: Rate| rate.bps() / 1000;
+            let found: Row = (
+                preset.name,
+                congestion.set_point.get(),
+                congestion.sample_base.get(),
+                (congestion.sample_jitter_percent, reaction.reload_jitter_percent),
+                reaction.time_reset.ps() / 1_000_000,
+                reaction.byte_reset.get(),
+                (kbps(reaction.ai_rate), kbps(reaction.hai_rate), kbps(reaction.min_rate)),
+                reaction.max_rate.bps() / 1_000_000_000,
+            );
+            assert_eq!(found, *row);
+            assert_eq!((congestion.weight_log2, reaction.gd_log2), (1, 7), "w = 2, Gd = 1/128 in all");
+        }
+    }
+
+    #[test]
+    fn profiles_differ_where_the_sources_do_and_nowhere_else() {
+        let line = Rate::from_gbps(10);
+        assert_eq!(
+            ReactionConfig {
+                min_rate: Rate::from_mbps(5),
+                reload_jitter_percent: 0,
+                half_reload_in_ai: false,
+                recovery_includes_threshold: false,
+                hai_excludes_threshold: false,
+                ..Profile::PseudoCode.reaction(line)
+            },
+            Profile::Standard.reaction(line),
+        );
+        assert_eq!(
+            CongestionConfig { set_point: Bytes::new(26_000), ..Profile::PseudoCode.congestion() },
+            Profile::Standard.congestion(),
+        );
+    }
+}

@@ -308,3 +308,6 @@ impl Fixed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
