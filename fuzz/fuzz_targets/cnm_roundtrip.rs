@@ -9,12 +9,11 @@ use quell_proto::wire::{
     QueueDifference, Tags, VlanKind, VlanTag, parse,
 };
 
+/// A sampled frame, and what is to be said about it. The payload takes what octets are left, so it stands last.
 #[derive(Arbitrary, Debug)]
-struct Sample {
+struct Sample<'a> {
     destination: [u8; 6],
     source: [u8; 6],
-    tags: Vec<(bool, u16)>,
-    flow: Option<u16>,
     ether_type: u16,
     feedback: u8,
     point: [u8; 8],
@@ -23,10 +22,13 @@ struct Sample {
     message_priority: u8,
     excerpt: u8,
     tag_always: bool,
-    payload: Vec<u8>,
+    flow: Option<u16>,
+    tag_count: u8,
+    tags: [(bool, u16); Tags::MOST + 1],
+    payload: &'a [u8],
 }
 
-fuzz_target!(|sample: Sample| {
+fuzz_target!(|sample: Sample<'_>| {
     let Some(feedback) = QuantisedFeedback::new(sample.feedback) else {
         assert!(sample.feedback == 0 || sample.feedback > 63);
         return;
@@ -37,7 +39,7 @@ fuzz_target!(|sample: Sample| {
         return;
     };
     let mut tags = Tags::NONE;
-    for (service, control) in &sample.tags {
+    for (service, control) in sample.tags.iter().take(usize::from(sample.tag_count)) {
         let kind = if *service { VlanKind::Service } else { VlanKind::Customer };
         let fits = tags.count() < Tags::MOST;
         assert_eq!(tags.push(VlanTag::from_control(kind, *control)).is_ok(), fits);
@@ -49,7 +51,7 @@ fuzz_target!(|sample: Sample| {
         cn_tag: sample.flow.map(|flow| CnTag { flow }),
         ether_type,
     };
-    let sampled = Frame { header, payload: &sample.payload };
+    let sampled = Frame { header, payload: sample.payload };
     let origin = Origin {
         address: MacAddr([0x02, 0, 0, 0, 0x0c, 0x01]),
         point: CpId(sample.point),
