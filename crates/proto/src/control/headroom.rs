@@ -202,3 +202,144 @@ impl Fraction {
         self.above.div_ceil(self.below)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(gbps: u64, metres: u64, max_frame: u64) -> Link {
+        let rate = Rate::from_gbps(gbps);
+        Link {
+            rate,
+            cable_delay: cable_delay(metres),
+            max_frame_local: Bytes::new(max_frame),
+            max_frame_peer: Bytes::new(max_frame),
+            response: response_quanta(rate).expect("a rate of the table").on_port(rate),
+        }
+    }
+
+    #[test]
+    fn the_worked_examples_come_out() {
+        for (gbps, metres, max_frame, bits, octets) in [
+            (10, 100, 1518, 69_584, 8_698),
+            (10, 300, 9216, 212_752, 26_594),
+            (100, 100, 1518, 327_008, 40_876),
+            (100, 100, 9216, 450_176, 56_272),
+            (100, 300, 9216, 650_176, 81_272),
+        ] {
+            let link = link(gbps, metres, max_frame);
+            assert_eq!(link.bits(), bits, "{gbps} Gb/s, {metres} m, {max_frame}");
+            assert_eq!(link.octets(), Bytes::new(octets));
+        }
+    }
+
+    #[test]
+    fn each_part_is_the_one_of_the_examples() {
+        let link = link(10, 100, 1518);
+        assert_eq!(2 * bits_in(link.rate, link.cable_delay), 10_000);
+        assert_eq!(2 * bits_on_wire(link.max_frame_local), 24_608);
+        assert_eq!(bits_on_wire(PFC_FRAME), 672);
+        assert_eq!(bits_in(link.rate, link.response), 34_304);
+    }
+
+    #[test]
+    fn part_of_a_bit_or_octet_needs_a_whole_one() {
+        let nothing = Link {
+            rate: Rate::from_gbps(3),
+            cable_delay: Duration::ZERO,
+            max_frame_local: Bytes::ZERO,
+            max_frame_peer: Bytes::ZERO,
+            response: Duration::ZERO,
+        };
+        let some = Link { response: Duration::from_ps(1), ..nothing };
+        assert_eq!(some.bits(), nothing.bits() + 1);
+        assert_eq!(some.octets(), nothing.octets() + Bytes::new(1));
+    }
+
+    #[test]
+    fn every_rate_of_the_table_has_a_response_and_others_have_none() {
+        let quanta = |mbps| response_quanta(Rate::from_mbps(mbps)).map(|quanta| quanta.0);
+        assert_eq!(quanta(100), Some(1));
+        assert_eq!(quanta(25_000), Some(80));
+        assert_eq!(quanta(800_000), Some(905));
+        assert_eq!(quanta(2_500), None);
+    }
+
+    #[test]
+    fn mlx5e_rounds_as_its_driver_does() {
+        // 55828.96 in exact terms.
+        assert_eq!(mlx5e_xoff(Rate::from_gbps(100), 100, Bytes::new(1518)), Bytes::new(55_828));
+        let at = |gbps| mlx5e_xoff(Rate::from_gbps(gbps), 5, Bytes::new(1500));
+        assert_eq!(at(10), at(40), "slower links are taken for 40 Gb/s");
+        assert!(at(50) > at(40));
+    }
+
+    fn sonic() -> Sonic {
+        Sonic {
+            rate: Rate::from_gbps(100),
+            cable_metres: 40,
+            port_mtu: Bytes::new(9_100),
+            lossless_mtu: Bytes::new(1_024),
+            gearbox_delay: Bytes::ZERO,
+            mac_phy_delay: Bytes::new(830),
+            response: Quanta(394),
+            cell: Bytes::new(144),
+            small_frame_percent: 100,
+        }
+    }
+
+    #[test]
+    fn sonic_rounds_up_to_1024_at_the_end() {
+        // Cable 4932.24 octets; with mtu, delay and 25216 of response 40078.24; times 144/64; plus 1024: 91200.04.
+        assert_eq!(sonic().xoff(), Bytes::new(92_160));
+        // No small frames: 41102.24.
+        assert_eq!(Sonic { small_frame_percent: 0, ..sonic() }.xoff(), Bytes::new(41_984));
+        // Cells of 96 hold a frame of 97 in two: 1.979 times 40078.24, plus 1024: 80354.3.
+        assert_eq!(Sonic { cell: Bytes::new(96), ..sonic() }.xoff(), Bytes::new(80_896));
+    }
+
+    #[test]
+    fn the_formulas_agree_within_a_factor_of_two() {
+        // 100 Gb/s, 100 m, frames of 1518, nothing wasted in cells: three views of one link.
+        let ours = link(100, 100, 1518).octets().get();
+        let mlx5e = mlx5e_xoff(Rate::from_gbps(100), 100, Bytes::new(1518)).get();
+        let sonic = Sonic {
+            cable_metres: 100,
+            port_mtu: Bytes::new(1518),
+            lossless_mtu: Bytes::new(1518),
+            small_frame_percent: 0,
+            ..sonic()
+        };
+        assert_eq!(ours, 40_876);
+        assert_eq!(mlx5e, 55_828);
+        assert_eq!(sonic.xoff().get(), 41_984);
+    }
+
+    #[test]
+    fn the_dcqcn_papers_memory_comes_out() {
+        let switch = SharedMemory {
+            memory: Bytes::from_kb(12_000),
+            ports: 32,
+            priorities: 8,
+            headroom: Bytes::new(22_400),
+        };
+        assert_eq!(switch.static_stop(), Bytes::new(24_475));
+        // The paper prints 0.85 kB; its own numbers give 0.76. Either is less than a frame.
+        assert_eq!(switch.static_mark(), Bytes::new(764));
+        assert_eq!(switch.dynamic_mark(8), Bytes::new(21_755));
+        assert_eq!(switch.dynamic_stop(8, Bytes::ZERO), Bytes::new(6_265_600));
+        assert_eq!(switch.dynamic_stop(8, Bytes::new(6_265_600)), Bytes::ZERO);
+    }
+
+    #[test]
+    fn headroom_that_takes_all_memory_leaves_no_threshold() {
+        let switch = SharedMemory {
+            memory: Bytes::from_kb(12),
+            ports: 32,
+            priorities: 8,
+            headroom: Bytes::from_kb(22),
+        };
+        assert_eq!(switch.static_stop(), Bytes::ZERO);
+        assert_eq!(switch.dynamic_stop(8, Bytes::ZERO), Bytes::ZERO);
+    }
+}

@@ -87,17 +87,19 @@ impl QcnReaction {
     }
 
     fn cut(&mut self, now: Instant, quantised: u8) {
-        if !self.limited {
-            self.limited = true;
-            self.reload_bytes();
-        } else if self.byte_stage != 0 {
-            // Only the first cut of a burst sets the goal: those that follow within a byte cycle would
-            // otherwise teach the flow that its own cut rate was what it deserved. The time stage does not
-            // count here, so a timer between two notifications does not move the goal.
+        let starts_byte_cycle = !self.limited || self.byte_stage != 0;
+        // Only the first cut of a burst sets the goal: those that follow within a byte cycle would otherwise
+        // teach the flow that its own cut rate was what it deserved. The time stage does not count here, so a
+        // timer between two notifications does not move the goal.
+        if starts_byte_cycle {
             self.target = self.current;
+        }
+        self.limited = true;
+        // First the stages, which say how long a cycle is.
+        (self.byte_stage, self.time_stage) = (0, 0);
+        if starts_byte_cycle {
             self.reload_bytes();
         }
-        (self.byte_stage, self.time_stage) = (0, 0);
         self.reload_timer(now);
         self.current = self
             .current

@@ -145,9 +145,9 @@ fn hyper_active_increase_climbs_as_in_its_trace() {
     let mut last = flow.stages();
     for event in 0.. {
         if event % 2 == 0 {
-            flow.byte_event()
+            flow.byte_event();
         } else {
-            flow.time_event()
+            flow.time_event();
         }
         if flow.limit().is_none() {
             break;
@@ -196,6 +196,20 @@ fn a_cut_after_a_byte_cycle_sets_a_new_goal_and_restarts_the_cycle() {
     flow.cnm(63);
     assert_eq!(flow.target, before);
     assert_eq!(flow.bytes_left, 150_000);
+}
+
+#[test]
+fn a_cut_in_hyper_active_increase_starts_full_cycles() {
+    let mut flow = low_flow(traced(Profile::PseudoCode));
+    while flow.phase() != Phase::HyperActiveIncrease {
+        flow.byte_event();
+        flow.time_event();
+    }
+    flow.byte_event();
+    assert_eq!(flow.bytes_left, 75_000);
+    flow.cnm(1);
+    assert_eq!(flow.bytes_left, 150_000);
+    assert_eq!(flow.next_timeout(), Some(Instant::START + Duration::from_ms(15)));
 }
 
 #[test]
