@@ -339,7 +339,7 @@ fn stated_range(unit: Unit, low: f64, high: f64) -> String {
     join_range(&unit.show_stated(low), &unit.show_stated(high))
 }
 
-fn range_in_words(unit: Unit, low: f64, high: f64) -> String {
+pub(crate) fn range_in_words(unit: Unit, low: f64, high: f64) -> String {
     join_range(&unit.show(low), &unit.show(high))
 }
 

@@ -8,9 +8,13 @@ pub mod extract;
 pub mod figure;
 pub mod judge;
 pub mod metric;
+pub mod render;
+pub mod report;
 pub mod unit;
 
 pub use extract::Extract;
 pub use figure::{Figure, figures};
 pub use judge::{Verdict, judge};
+pub use render::{compare_page, page, text};
+pub use report::{ConfigurationRow, Report, RunFact, Setting, Tally};
 pub use unit::Unit;

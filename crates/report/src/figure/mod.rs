@@ -151,7 +151,8 @@ impl Figure {
             let mut panel = panel.clone();
             panel.body.label(names[1]);
             panel.body.dash();
-            match both.panels.iter_mut().find(|it| it.title == panel.title) {
+            let lone = self.panels.len() == 1 && other.panels.len() == 1;
+            match both.panels.iter_mut().find(|it| lone || it.title == panel.title) {
                 Some(first) => first.take_in(panel),
                 None => both.panels.push(panel),
             }
