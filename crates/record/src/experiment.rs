@@ -276,3 +276,160 @@ fn slugs<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     }
     slugs
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::{Ending, ManifestDraft};
+    use crate::testing::{catalog, tell};
+    use crate::{DiskWriter, Fault};
+    use tempfile::tempdir;
+
+    fn head() -> ExperimentHead {
+        let configuration = |name: &str| ConfigurationHead { name: name.into(), axes: Vec::new() };
+        ExperimentHead {
+            format: 0,
+            tool_version: "0.0.1".into(),
+            scenario: ScenarioText {
+                id: "qau/b1".into(),
+                file: "b1.toml".into(),
+                text: "a = 1\nb = 2\n".into(),
+                base: None,
+            },
+            overrides: vec![("scheme.gd".into(), "1/256".into())],
+            claims: Vec::new(),
+            figures: Vec::new(),
+            configurations: vec![configuration("none/short"), configuration("none-short")],
+            seeds: vec![1, 2],
+        }
+    }
+
+    fn finish(experiment: &Experiment, configuration: &str, seed: u64, complete: bool) {
+        let draft = ManifestDraft { configuration: configuration.into(), seed, ..ManifestDraft::default() };
+        let dir = experiment.run_dir(configuration, seed);
+        let mut disk = DiskWriter::create(&dir, &catalog(), draft).unwrap();
+        tell(2, &mut disk);
+        let ending = Ending { complete, simulated_ps: 1, events: 1, frame_hops: 1, wall_seconds: 0.5 };
+        disk.finish(ending, &serde_json::Value::Null).unwrap();
+    }
+
+    fn done(experiment: &Experiment) -> Vec<(String, u64, bool)> {
+        let runs = experiment.runs().unwrap();
+        runs.into_iter().map(|run| (run.configuration.clone(), run.seed, run.is_complete())).collect()
+    }
+
+    fn refusal(out: &Path, head: ExperimentHead) -> String {
+        let error = Experiment::create(out, head).unwrap_err();
+        assert_eq!(error.fault(), Fault::Invalid);
+        assert!(error.hint().is_some());
+        error.to_string().replace(&out.display().to_string(), "out")
+    }
+
+    #[test]
+    fn finished_runs_are_found_when_an_experiment_is_resumed_with_more_seeds() {
+        let temp = tempdir().unwrap();
+        let out = temp.path().join("a/results");
+        let first = Experiment::create(&out, head()).unwrap();
+        assert!(!first.is_resumed());
+        finish(&first, "none/short", 1, true);
+        finish(&first, "none/short", 2, false);
+        drop(first);
+        let second = Experiment::create(&out, ExperimentHead { seeds: vec![2, 3], ..head() }).unwrap();
+        assert!(second.is_resumed());
+        let (slash, dash) = ("none/short".to_owned(), "none-short".to_owned());
+        let states = done(&second);
+        assert_eq!(states[..3], [(slash.clone(), 1, true), (slash.clone(), 2, false), (slash, 3, false)]);
+        assert_eq!(states[3..].iter().filter(|run| run.0 == dash && !run.2).count(), 3);
+        assert_eq!(done(&Experiment::open(&out).unwrap()), states);
+        assert!(
+            second.runs().unwrap()[1].manifest.is_some(),
+            "an interrupted run is there, and not complete"
+        );
+    }
+
+    #[test]
+    fn configurations_of_like_names_have_folders_of_their_own() {
+        let temp = tempdir().unwrap();
+        let experiment = Experiment::create(temp.path(), head()).unwrap();
+        let folder = |name| experiment.run_dir(name, 7).strip_prefix(temp.path()).unwrap().to_owned();
+        assert_eq!(folder("none/short"), Path::new("runs/none-short/seed-7"));
+        assert_eq!(folder("none-short"), Path::new("runs/none-short.2/seed-7"));
+        assert_eq!(slugs(["", "../..", "Ü 1", "only"].into_iter()), ["only", "-----", "--1", "only.2"]);
+        assert_eq!(slugs(["x".repeat(500).as_str()].into_iter())[0].len(), 80);
+    }
+
+    #[test]
+    fn a_different_experiment_is_refused_with_what_differs() {
+        let temp = tempdir().unwrap();
+        let out = temp.path();
+        drop(Experiment::create(out, head()).unwrap());
+        let before = fs::read(out.join("experiment.json")).unwrap();
+        let mut other = head();
+        other.tool_version = "0.0.2".into();
+        assert_eq!(refusal(out, other), "out: holds an experiment of version 0.0.1; this is version 0.0.2");
+        let mut other = head();
+        other.scenario.text = "a = 1\nb = 3\n".into();
+        assert_eq!(refusal(out, other), "out: holds runs of b1.toml as it was before line 2 changed");
+        let mut other = head();
+        other.scenario.base = Some("x = 1".into());
+        let said = "out: holds runs of the file that b1.toml extends as it was before line 1 changed";
+        assert_eq!(refusal(out, other), said);
+        let mut other = head();
+        (other.scenario.id, other.scenario.text) = ("qau/b2".into(), String::new());
+        assert_eq!(refusal(out, other), "out: holds runs of qau/b1, not of qau/b2");
+        let mut other = head();
+        other.overrides.clear();
+        assert_eq!(refusal(out, other), "out: holds runs with `scheme.gd=1/256`, not with no values set");
+        assert_eq!(fs::read(out.join("experiment.json")).unwrap(), before, "and nothing was touched");
+    }
+
+    #[test]
+    fn a_folder_of_other_things_and_a_file_are_left_alone() {
+        let temp = tempdir().unwrap();
+        let file = temp.path().join("notes.txt");
+        fs::write(&file, "mine").unwrap();
+        assert_eq!(refusal(temp.path(), head()), "out: holds `notes.txt`, which is no part of a recording");
+        assert_eq!(refusal(&file, head()), "out: is a file, not a folder");
+        assert!(
+            Experiment::create(&file.join("below"), head()).unwrap_err().to_string().contains("is a file")
+        );
+        assert!(matches!(Experiment::open(&file), Err(RecordError::NotAFolder { .. })));
+        assert!(matches!(Experiment::open(temp.path()), Err(RecordError::Missing { .. })));
+        assert_eq!(fs::read(&file).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn two_processes_do_not_write_to_one_folder() {
+        let temp = tempdir().unwrap();
+        let first = Experiment::create(temp.path(), head()).unwrap();
+        assert_eq!(refusal(temp.path(), head()), "out: another process is writing here");
+        Experiment::open(temp.path()).unwrap();
+        drop(first);
+        Experiment::create(temp.path(), head()).unwrap();
+    }
+
+    #[test]
+    fn an_experiment_file_cut_short_or_of_another_age_is_refused() {
+        let temp = tempdir().unwrap();
+        drop(Experiment::create(temp.path(), head()).unwrap());
+        let path = temp.path().join("experiment.json");
+        let whole = fs::read(&path).unwrap();
+        for cut in 0..whole.len() - 1 {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let error = Experiment::open(temp.path()).unwrap_err();
+            assert!(matches!(error, RecordError::BadJson { .. }), "{error}");
+        }
+        fs::write(&path, r#"{"format": 7}"#).unwrap();
+        assert!(refusal(temp.path(), head()).contains("has format 7"));
+    }
+
+    #[test]
+    fn a_run_moved_to_anothers_place_is_noticed() {
+        let temp = tempdir().unwrap();
+        let experiment = Experiment::create(temp.path(), head()).unwrap();
+        finish(&experiment, "none/short", 1, true);
+        fs::rename(experiment.run_dir("none/short", 1), experiment.run_dir("none/short", 2)).unwrap();
+        let error = experiment.runs().unwrap_err().to_string();
+        assert!(error.ends_with("it is the run of `none/short` under seed 1"), "{error}");
+    }
+}

@@ -26,3 +26,6 @@ pub use manifest::{Ending, Manifest, ManifestDraft, ResolvedValue, ScenarioText}
 pub use recording::{Memory, Recording};
 pub use select::{SelectError, Selector};
 pub use sink::{Event, EventKind, FlowTotals, Quantity, Sink, Tee};
+
+#[cfg(test)]
+mod testing;

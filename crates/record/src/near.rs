@@ -1,6 +1,6 @@
 //! Near misses: what someone may have meant by a name that is not there.
 
-/// The candidates nearest to `word`, best first, at most three; none if all are far off.
+/// The candidates nearest to `word`, all equally near and at most three; none if all are far off.
 ///
 /// Distance is the number of letters to insert, delete, replace or swap with a neighbour. A candidate counts
 /// as near while that is at most a third of the word's length, and at least one.
@@ -14,6 +14,9 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .collect();
     near.sort();
     near.dedup();
+    if let Some(&(best, _)) = near.first() {
+        near.retain(|(edits, _)| *edits == best);
+    }
     near.truncate(MOST);
     near.into_iter().map(|(_, candidate)| candidate).collect()
 }
@@ -51,14 +54,15 @@ mod tests {
     #[test]
     fn one_wrong_letter_is_near_and_another_word_is_not() {
         let names = ["h1->h5", "h1->h10", "s1->h5"];
-        assert_eq!(closest("h2->h5", names), ["h1->h5", "s1->h5"]);
+        assert_eq!(closest("h2->h5", names), ["h1->h5"]);
+        assert_eq!(closest("x1->h5", names), ["h1->h5", "s1->h5"]);
         assert!(closest("throughput", names).is_empty());
     }
 
     #[test]
-    fn the_nearest_comes_first_and_swapped_letters_count_once() {
+    fn only_the_nearest_is_named_and_swapped_letters_count_once() {
         assert_eq!(closest("qeuue", ["quote", "queue"]), ["queue"]);
-        assert_eq!(closest("limits", ["limit", "limbs"]), ["limit", "limbs"]);
+        assert_eq!(closest("limits", ["limit", "limbs"]), ["limit"]);
     }
 
     #[test]

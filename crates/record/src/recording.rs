@@ -270,3 +270,112 @@ impl Column {
         self.gaps.binary_search(&sample).is_err().then_some(value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{catalog, tell};
+    use Quantity::{LimitBps, QueueMeanBytes, TxBytes};
+
+    fn recording(times: &[u64]) -> Recording {
+        let mut memory = Memory::new(catalog());
+        for &time in times {
+            memory.begin_samples(Instant::from_ps(time));
+            memory.sample(EntityId(0), QueueMeanBytes, i64::try_from(time).unwrap());
+        }
+        memory.finish(true)
+    }
+
+    #[test]
+    fn a_series_has_a_value_for_every_instant() {
+        let recording = recording(&[10, 20, 30]);
+        assert_eq!(recording.series(EntityId(0), QueueMeanBytes), Some(&[10, 20, 30][..]));
+        assert_eq!(recording.series(EntityId(0), TxBytes), None);
+        assert_eq!(recording.series(EntityId(9), LimitBps), None);
+        assert_eq!(recording.series(EntityId(99), LimitBps), None);
+        assert_eq!(recording.end(), Instant::from_ps(30));
+    }
+
+    #[test]
+    fn a_series_with_gaps_is_none_and_its_values_are_still_there() {
+        let mut memory = Memory::new(catalog());
+        for time in 1..=4 {
+            memory.begin_samples(Instant::from_ps(time));
+            if time % 2 == 0 {
+                memory.sample(EntityId(8), LimitBps, 7);
+            }
+        }
+        let recording = memory.finish(true);
+        assert_eq!(recording.series(EntityId(8), LimitBps), None);
+        let values: Vec<_> = (0..5).map(|sample| recording.value(EntityId(8), LimitBps, sample)).collect();
+        assert_eq!(values, [None, Some(7), None, Some(7), None]);
+    }
+
+    #[test]
+    fn a_window_is_covered_by_the_samples_that_share_time_with_it() {
+        let recording = recording(&[10, 20, 30, 35]);
+        let covering = |from_ps, to_ps| recording.covering(Window { from_ps, to_ps });
+        assert_eq!(covering(10, 30), 1..3);
+        assert_eq!(covering(0, 35), 0..4);
+        assert_eq!(covering(0, 10), 0..1);
+        assert_eq!(covering(12, 13), 1..2);
+        assert_eq!(covering(15, 31), 1..4);
+        assert_eq!(covering(30, 100), 3..4);
+        assert!(covering(35, 100).is_empty() && covering(20, 20).is_empty() && covering(30, 10).is_empty());
+        assert_eq!(recording.span(1..3), (Instant::from_ps(10), Instant::from_ps(30)));
+        assert_eq!(recording.span(0..1), (Instant::START, Instant::from_ps(10)));
+        assert_eq!(recording.interval(3), Duration::from_ps(5));
+    }
+
+    #[test]
+    fn events_of_a_window_begin_with_it_and_end_before_its_end() {
+        let mut memory = Memory::new(catalog());
+        tell(3, &mut memory);
+        let recording = memory.finish(true);
+        let within = recording.events_in(Window { from_ps: 700_000, to_ps: 2_100_000 });
+        assert_eq!(within.iter().map(|event| event.at.ps()).collect::<Vec<_>>(), [700_000, 1_400_000]);
+        assert!(recording.events_in(Window { from_ps: 9, to_ps: 3 }).is_empty());
+    }
+
+    #[test]
+    fn totals_are_found_by_flow() {
+        let mut memory = Memory::new(catalog());
+        tell(1, &mut memory);
+        let recording = memory.finish(true);
+        assert_eq!(recording.totals(EntityId(9)).unwrap().offered_bytes, 9009);
+        assert_eq!(recording.totals(EntityId(0)), None);
+    }
+
+    #[test]
+    fn a_recording_replayed_is_the_same_recording() {
+        let mut memory = Memory::new(catalog());
+        tell(7, &mut memory);
+        let first = memory.finish(true);
+        let mut again = Memory::new(catalog());
+        again.expect_samples(7);
+        first.replay(&mut again);
+        assert_eq!(again.finish(true), first);
+    }
+
+    #[test]
+    fn a_tee_tells_both() {
+        let (mut memory, mut digester) = (Memory::new(catalog()), Digester::new());
+        tell(4, &mut crate::Tee(&mut memory, &mut digester));
+        assert_eq!(memory.finish(true).digest, digester.digest());
+    }
+
+    #[test]
+    #[should_panic(expected = "out of order")]
+    fn a_producer_that_says_values_out_of_order_is_stopped() {
+        let mut memory = Memory::new(catalog());
+        memory.begin_samples(Instant::from_ps(1));
+        memory.sample(EntityId(1), QueueMeanBytes, 1);
+        memory.sample(EntityId(0), QueueMeanBytes, 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "come after those of a later time")]
+    fn a_producer_whose_samples_run_backwards_is_stopped() {
+        recording(&[2, 1]);
+    }
+}

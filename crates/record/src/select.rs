@@ -213,3 +213,110 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     }
     rest.ends_with(last)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::catalog;
+    use EntityClass::{Flow, Input, Port};
+    use proptest::prelude::*;
+
+    fn names(selector: &str, classes: &[EntityClass]) -> Vec<String> {
+        let catalog = catalog();
+        let chosen = Selector(selector.to_owned()).resolve(&catalog, classes);
+        chosen.into_iter().map(|id| catalog.get(id).name.clone()).collect()
+    }
+
+    #[test]
+    fn a_star_stands_for_any_letters_or_none() {
+        assert!(matches("*", "") && matches("*", "h1->h2"));
+        assert!(matches("h1->*", "h1->h2") && matches("*->h2", "h1->h2") && matches("h*->h*2", "h1->h2"));
+        assert!(matches("a*ab*b", "aabb") && !matches("a*ab*b", "aab"));
+        assert!(!matches("h1->h2", "h1->h22") && !matches("a*a", "a") && !matches("", "a"));
+    }
+
+    #[test]
+    fn a_pattern_means_the_preferred_kind_that_has_a_match() {
+        assert_eq!(names("*->h2", &[Flow, Port]), ["h1->h2"]);
+        assert_eq!(names("*->h2", &[Port, Flow]), ["s1->h2"]);
+        assert_eq!(names("s1->h2", &[Flow, Port]), ["s1->h2"]);
+        assert_eq!(names("port:*->h2", &[Flow, Port]), ["s1->h2"]);
+        assert_eq!(names("*->h2", &[Input]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn lists_come_in_the_order_of_the_catalogue_and_each_name_once() {
+        assert_eq!(names("h2->h1, h1->h2,*", &[Flow]), ["h1->h2", "h2->h1"]);
+        assert_eq!(names("flow:h1->h2,s1->h1", &[Flow, Port]), ["s1->h1", "h1->h2"]);
+    }
+
+    #[test]
+    fn an_exclamation_mark_takes_away_wherever_it_stands() {
+        assert_eq!(names("!h1->s1,*->s1", &[Port]), ["h2->s1"]);
+        assert_eq!(names("port:*, !port:s1->*", &[Flow, Port]), ["h1->s1", "h2->s1"]);
+        assert_eq!(names("port:!s1->*", &[Port]), ["h1->s1", "h2->s1"]);
+    }
+
+    #[test]
+    fn exclusions_alone_take_away_from_everything_of_the_kind() {
+        assert_eq!(names("!h1->*", &[Flow, Port]), ["h2->h1"]);
+        assert_eq!(names("!input:s1<-*", &[Flow, Input]), ["h1<-s1", "h2<-s1"]);
+        assert_eq!(names("!h1->h2,!h2->h1", &[Flow]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_name_that_is_not_there_is_an_error_with_a_near_one() {
+        let error = Selector("h1->h2, h3->h1".into()).check(&catalog(), &[Flow, Port]).unwrap_err();
+        assert_eq!(error.to_string(), "no flow or port matches `h3->h1`");
+        assert_eq!(error.hint().unwrap(), "is it `h2->h1`?");
+    }
+
+    #[test]
+    fn a_selector_that_cannot_choose_says_why() {
+        let check = |text: &str| Selector(text.into()).check(&catalog(), &[Flow]).unwrap_err().to_string();
+        assert_eq!(check(""), "`` has an empty name in it");
+        assert_eq!(check("h1->h2,,"), "`h1->h2,,` has an empty name in it");
+        assert_eq!(check("port:s1->h1"), "this is not measured on a port, only on a flow");
+        assert_eq!(check("*,!h*"), "`*,!h*` takes away all that it chooses");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_chooses_only_what_was_asked_for(text in "[hs12<>*!,:flowprtinu -]{0,24}") {
+            let (catalog, selector) = (catalog(), Selector(text));
+            for classes in [&[Flow][..], &[Port, Input], &[]] {
+                let chosen = selector.resolve(&catalog, classes);
+                prop_assert!(chosen.is_sorted_by(|a, b| a < b));
+                prop_assert!(chosen.iter().all(|id| classes.contains(&catalog.get(*id).class())));
+                if let Ok(checked) = selector.check(&catalog, classes) {
+                    prop_assert_eq!(checked, chosen);
+                }
+            }
+        }
+
+        #[test]
+        fn a_pattern_and_its_exclusion_part_the_kind(pattern in "[hs12<>*-]{1,8}") {
+            let catalog = catalog();
+            let with = Selector(format!("flow:{pattern}")).resolve(&catalog, &[Flow]);
+            let without = Selector(format!("!{pattern}")).resolve(&catalog, &[Flow]);
+            let mut both = [with, without].concat();
+            both.sort();
+            prop_assert_eq!(both, Selector("*".into()).resolve(&catalog, &[Flow]));
+        }
+
+        #[test]
+        fn matching_agrees_with_the_plain_definition(pattern in "[ab*]{0,7}", name in "[ab]{0,7}") {
+            prop_assert_eq!(matches(&pattern, &name), plainly(pattern.as_bytes(), name.as_bytes()));
+        }
+    }
+
+    fn plainly(pattern: &[u8], name: &[u8]) -> bool {
+        match (pattern.split_first(), name.split_first()) {
+            (None, _) => name.is_empty(),
+            (Some((b'*', rest)), None) => plainly(rest, name),
+            (Some((b'*', rest)), Some((_, later))) => plainly(rest, name) || plainly(pattern, later),
+            (Some((a, rest)), Some((b, later))) => a == b && plainly(rest, later),
+            (Some(_), None) => false,
+        }
+    }
+}

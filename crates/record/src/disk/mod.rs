@@ -6,6 +6,8 @@
 
 mod read;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use read::{read_manifest, read_run, read_summary};

@@ -55,9 +55,9 @@ pub fn read_run(dir: &Path) -> Result<(Manifest, Recording), RecordError> {
 }
 
 /// A file of a run, known to be the one that was written.
-struct RunFile {
-    path: PathBuf,
-    octets: Bytes,
+pub(super) struct RunFile {
+    pub(super) path: PathBuf,
+    pub(super) octets: Bytes,
 }
 
 impl RunFile {
@@ -114,7 +114,7 @@ impl RunFile {
     }
 }
 
-fn read_series(file: &RunFile, catalog: &Catalog, memory: &mut Memory) -> Result<(), RecordError> {
+pub(super) fn read_series(file: &RunFile, catalog: &Catalog, memory: &mut Memory) -> Result<(), RecordError> {
     let mut columns = vec!["time_ps", "entity_id"];
     columns.extend(Quantity::ALL.map(Quantity::name));
     // The row before: rows rise by time, then entity.
@@ -149,7 +149,7 @@ fn read_series(file: &RunFile, catalog: &Catalog, memory: &mut Memory) -> Result
     Ok(())
 }
 
-fn read_events(file: &RunFile, catalog: &Catalog, memory: &mut Memory) -> Result<(), RecordError> {
+pub(super) fn read_events(file: &RunFile, catalog: &Catalog, memory: &mut Memory) -> Result<(), RecordError> {
     for batch in file.batches(&["time_ps", "kind", "entity_id", "flow_id", "value"])? {
         let batch = batch?;
         let times: &UInt64Array = file.column(&batch, "time_ps")?;
@@ -177,7 +177,7 @@ fn read_events(file: &RunFile, catalog: &Catalog, memory: &mut Memory) -> Result
     Ok(())
 }
 
-fn read_flows(file: &RunFile, catalog: &Catalog, memory: &mut Memory) -> Result<(), RecordError> {
+pub(super) fn read_flows(file: &RunFile, catalog: &Catalog, memory: &mut Memory) -> Result<(), RecordError> {
     let mut columns = vec!["flow_id"];
     columns.extend(TOTALS.map(|(name, ..)| name));
     for batch in file.batches(&columns)? {

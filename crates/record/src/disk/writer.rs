@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 /// a `.partial` folder, which no reader takes for a run.
 pub struct DiskWriter<W: Write + Send = File> {
     dir: PathBuf,
+    open: Open<W>,
     draft: ManifestDraft,
     files: BTreeMap<String, FileMark>,
     tables: Tables<W>,
@@ -27,20 +28,23 @@ pub struct DiskWriter<W: Write + Send = File> {
     failed: Option<RecordError>,
 }
 
+/// How a file is made; tests make theirs on a disk that is full.
+type Open<W> = Box<dyn Fn(&Path) -> io::Result<W> + Send>;
+
 impl DiskWriter<File> {
     /// Begins a run in `dir`, which must not hold a finished one. What an interrupted or killed run left there
     /// is replaced, the former only once this one ends.
     pub fn create(dir: &Path, catalog: &Catalog, draft: ManifestDraft) -> Result<DiskWriter, RecordError> {
-        DiskWriter::create_with(dir, catalog, draft, |path| File::create(path))
+        DiskWriter::create_with(dir, catalog, draft, Box::new(|path| File::create(path)))
     }
 }
 
 impl<W: Write + Send> DiskWriter<W> {
-    fn create_with(
+    pub(super) fn create_with(
         dir: &Path,
         catalog: &Catalog,
         draft: ManifestDraft,
-        open: impl Fn(&Path) -> io::Result<W>,
+        open: Open<W>,
     ) -> Result<DiskWriter<W>, RecordError> {
         if dir.is_file() {
             return Err(RecordError::NotAFolder { path: dir.to_owned() });
@@ -55,7 +59,7 @@ impl<W: Write + Send> DiskWriter<W> {
         write_file(&work, CATALOG, &catalog_json(catalog), &open, &mut files)?;
         let tables = Tables::create(&work, catalog, &draft, &open)?;
         let (digester, order) = (Digester::new(), Order::default());
-        Ok(DiskWriter { dir: dir.to_owned(), draft, files, tables, digester, order, failed: None })
+        Ok(DiskWriter { dir: dir.to_owned(), open, draft, files, tables, digester, order, failed: None })
     }
 
     /// Whether writing failed; `finish` will say how.
@@ -78,11 +82,10 @@ impl<W: Write + Send> DiskWriter<W> {
         for Written { name, mark } in self.tables.finish()? {
             self.files.insert(name.to_owned(), mark);
         }
-        write_file(&work, SUMMARY, &to_json(summary), |path| File::create(path), &mut self.files)?;
+        write_file(&work, SUMMARY, &to_json(summary), &self.open, &mut self.files)?;
         let digest = self.digester.digest();
         let manifest = Manifest { format: FORMAT, run: self.draft, ending, digest, files: self.files };
-        let path = work.join(MANIFEST);
-        fs::write(&path, to_json(&manifest)).map_err(|error| RecordError::io(&path, "write", error))?;
+        write_file(&work, MANIFEST, &to_json(&manifest), &self.open, &mut BTreeMap::new())?;
         clear(&self.dir)?;
         fs::rename(&work, &self.dir).map_err(|error| RecordError::io(&self.dir, "name", error))?;
         Ok(manifest)

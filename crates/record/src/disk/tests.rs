@@ -1,0 +1,313 @@
+use super::read::{RunFile, read_events, read_flows, read_series};
+use super::*;
+use crate::manifest::{Ending, Manifest, ManifestDraft, ScenarioText};
+use crate::testing::{catalog, tell};
+use crate::{Catalog, EntityId, Fault, Memory, Quantity, Recording, Sink, Tee};
+use proptest::prelude::*;
+use quell_proto::units::Instant;
+use serde_json::json;
+use std::fs::File;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tempfile::{TempDir, tempdir};
+
+fn draft() -> ManifestDraft {
+    ManifestDraft {
+        tool_version: "0.0.1".into(),
+        scenario: ScenarioText {
+            id: "a/b".into(),
+            file: "b.toml".into(),
+            text: "title = 1\n".into(),
+            base: None,
+        },
+        configuration: "none/short".into(),
+        seed: u64::MAX,
+        resolved: Vec::new(),
+        started: "2026-11-16T00:00:00Z".into(),
+        threads: 1,
+    }
+}
+
+fn ending(complete: bool) -> Ending {
+    Ending { complete, simulated_ps: 3, events: 4, frame_hops: 5, wall_seconds: 0.1 }
+}
+
+/// Writes the story and returns it as it was in memory.
+fn write(dir: &Path, samples: u64, complete: bool) -> (Manifest, Recording) {
+    let disk = DiskWriter::create(dir, &catalog(), draft()).unwrap();
+    let mut both = Tee(disk, Memory::new(catalog()));
+    tell(samples, &mut both);
+    let Tee(disk, memory) = both;
+    (disk.finish(ending(complete), &json!({ "jain": 0.99 })).unwrap(), memory.finish(complete))
+}
+
+fn story(samples: u64, complete: bool) -> (TempDir, PathBuf) {
+    let temp = tempdir().unwrap();
+    let dir = temp.path().join("seed-1");
+    write(&dir, samples, complete);
+    (temp, dir)
+}
+
+#[test]
+fn a_run_read_back_is_the_run_that_was_written() {
+    let temp = tempdir().unwrap();
+    let dir = temp.path().join("runs/x/seed-1");
+    let (manifest, recording) = write(&dir, 5, true);
+    assert_eq!(manifest.digest, recording.digest);
+    assert_eq!(read_run(&dir).unwrap(), (manifest, recording));
+    assert_eq!(read_summary(&dir).unwrap(), json!({ "jain": 0.99 }));
+    assert!(!partial(&dir).exists());
+}
+
+#[test]
+fn a_long_run_is_written_in_several_row_groups() {
+    let temp = tempdir().unwrap();
+    let dir = temp.path().join("long");
+    let (manifest, recording) = write(&dir, 20_000, true);
+    assert_eq!(read_run(&dir).unwrap(), (manifest, recording));
+}
+
+#[test]
+fn a_run_of_nothing_can_be_read() {
+    let temp = tempdir().unwrap();
+    let dir = temp.path().join("empty");
+    let disk = DiskWriter::create(&dir, &Catalog::default(), draft()).unwrap();
+    disk.finish(ending(true), &json!(null)).unwrap();
+    let (_, recording) = read_run(&dir).unwrap();
+    assert_eq!(recording, Memory::new(Catalog::default()).finish(true));
+}
+
+#[test]
+fn an_interrupted_run_is_readable_and_says_what_it_is() {
+    let (_temp, dir) = story(4, false);
+    let (manifest, recording) = read_run(&dir).unwrap();
+    assert!(!manifest.ending.complete && !recording.complete);
+    assert_eq!(recording.times.len(), 4);
+}
+
+#[test]
+fn an_interrupted_run_gives_way_to_a_finished_one_and_that_to_none() {
+    let (_temp, dir) = story(2, false);
+    let again = DiskWriter::create(&dir, &catalog(), draft()).unwrap();
+    assert_eq!(read_run(&dir).unwrap().1.times.len(), 2, "kept until the new run ends");
+    drop(again);
+    let (_, recording) = write(&dir, 6, true);
+    assert_eq!(read_run(&dir).unwrap().1, recording);
+    let error = DiskWriter::create(&dir, &catalog(), draft()).err().unwrap();
+    assert!(matches!(error, RecordError::Finished { .. }), "{error}");
+    assert_eq!(read_run(&dir).unwrap().1, recording);
+}
+
+#[test]
+fn a_killed_run_is_not_taken_for_a_run_and_its_remains_are_replaced() {
+    let temp = tempdir().unwrap();
+    let dir = temp.path().join("seed-1");
+    let mut killed = DiskWriter::create(&dir, &catalog(), draft()).unwrap();
+    tell(3, &mut killed);
+    drop(killed);
+    for path in [dir.clone(), partial(&dir)] {
+        let error = read_run(&path).unwrap_err();
+        assert!(matches!(error, RecordError::Unfinished { .. }), "{error}");
+    }
+    write(&dir, 3, true);
+    assert!(read_run(&dir).is_ok() && !partial(&dir).exists());
+}
+
+#[test]
+fn what_is_not_ours_is_never_removed() {
+    let temp = tempdir().unwrap();
+    let dir = temp.path().join("seed-1");
+    fs::create_dir(partial(&dir)).unwrap();
+    fs::write(partial(&dir).join("thesis.tex"), "years").unwrap();
+    let error = DiskWriter::create(&dir, &catalog(), draft()).err().unwrap();
+    assert!(error.to_string().contains("holds `thesis.tex`"), "{error}");
+    assert!(partial(&dir).join("thesis.tex").exists());
+}
+
+#[test]
+fn a_file_where_the_folder_should_be_is_named() {
+    let temp = tempdir().unwrap();
+    let file = temp.path().join("results");
+    fs::write(&file, "").unwrap();
+    for dir in [file.clone(), file.join("runs/seed-1")] {
+        let error = DiskWriter::create(&dir, &catalog(), draft()).err().unwrap();
+        assert_eq!(error.to_string(), format!("{}: is a file, not a folder", file.display()));
+        assert_eq!(error.fault(), Fault::Invalid);
+    }
+    assert!(matches!(read_run(&file), Err(RecordError::NotAFolder { .. })));
+    assert!(matches!(read_run(&temp.path().join("nowhere")), Err(RecordError::Missing { .. })));
+}
+
+#[test]
+fn a_file_cut_short_anywhere_is_an_error_that_names_it() {
+    let (_temp, dir) = story(3, true);
+    for name in FILES.into_iter().filter(|name| *name != SUMMARY) {
+        let path = dir.join(name);
+        let whole = fs::read(&path).unwrap();
+        // A manifest without its last line end is still whole.
+        let cuts = (0..whole.len() - 1).step_by(whole.len() / 300 + 1).chain([whole.len() - 2]);
+        for cut in cuts {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let error = read_run(&dir).unwrap_err();
+            assert!(error.to_string().contains(name), "{error}");
+            assert_eq!(error.fault(), Fault::Invalid);
+            assert!(error.hint().is_some());
+        }
+        fs::remove_file(&path).unwrap();
+        assert!(read_run(&dir).is_err());
+        fs::write(&path, &whole).unwrap();
+        read_run(&dir).unwrap();
+    }
+}
+
+#[test]
+fn a_changed_octet_is_noticed_in_any_table() {
+    let (_temp, dir) = story(3, true);
+    for name in [CATALOG, SERIES, EVENTS, FLOWS] {
+        let path = dir.join(name);
+        let whole = fs::read(&path).unwrap();
+        for at in (0..whole.len()).step_by(97) {
+            let mut changed = whole.clone();
+            changed[at] ^= 0x10;
+            fs::write(&path, &changed).unwrap();
+            let error = read_run(&dir).unwrap_err();
+            assert!(error.to_string().ends_with("its octets are not those that were written"), "{error}");
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+}
+
+/// Should the marks ever be wrong as well, the parser itself must hold.
+#[test]
+fn the_parser_alone_survives_a_file_cut_short_anywhere() {
+    let (_temp, dir) = story(3, true);
+    type Reader = fn(&RunFile, &Catalog, &mut Memory) -> Result<(), RecordError>;
+    let readers: [(&str, Reader); 3] = [(SERIES, read_series), (EVENTS, read_events), (FLOWS, read_flows)];
+    for (name, read) in readers {
+        let path = dir.join(name);
+        let whole = fs::read(&path).unwrap();
+        for cut in (0..whole.len()).step_by(7) {
+            let file = RunFile { path: path.clone(), octets: whole[..cut].to_vec().into() };
+            let result = read(&file, &catalog(), &mut Memory::new(catalog()));
+            assert!(result.is_err(), "{name} cut at {cut}");
+        }
+        let file = RunFile { path, octets: whole.into() };
+        read(&file, &catalog(), &mut Memory::new(catalog())).unwrap();
+    }
+}
+
+#[test]
+fn numbers_that_contradict_the_digest_are_damage() {
+    let (_temp, dir) = story(3, true);
+    let path = dir.join(MANIFEST);
+    let manifest = fs::read_to_string(&path).unwrap();
+    let digest = read_manifest(&dir).unwrap().digest.whole();
+    fs::write(&path, manifest.replace(&digest, &"0".repeat(64))).unwrap();
+    let error = read_run(&dir).unwrap_err().to_string();
+    assert!(error.contains("the manifest says 0000000000000000"), "{error}");
+}
+
+#[test]
+fn a_manifest_from_the_future_is_refused_with_its_number() {
+    let (_temp, dir) = story(1, true);
+    fs::write(dir.join(MANIFEST), r#"{ "format": 99, "wonders": true }"#).unwrap();
+    let error = read_run(&dir).unwrap_err();
+    assert!(error.to_string().ends_with("has format 99; this version reads up to 1"), "{error}");
+}
+
+#[test]
+fn a_manifest_that_is_not_json_is_refused_with_its_line() {
+    let (_temp, dir) = story(1, true);
+    for (text, says) in [("\n{ \"format\": 1,\n!", ":3: "), ("\u{0}\u{1}", ":1: "), ("{}", "`format`")] {
+        fs::write(dir.join(MANIFEST), text).unwrap();
+        let error = read_run(&dir).unwrap_err();
+        assert!(matches!(error, RecordError::BadJson { .. }) && error.to_string().contains(says), "{error}");
+    }
+}
+
+#[test]
+fn a_full_disk_at_any_point_is_an_error_and_leaves_no_run() {
+    let temp = tempdir().unwrap();
+    let dir = temp.path().join("seed-1");
+    let room = |octets| Arc::new(AtomicUsize::new(octets));
+    let attempt = |room: Arc<AtomicUsize>| {
+        let open = move |path: &Path| Ok(SmallDisk { file: File::create(path)?, room: Arc::clone(&room) });
+        let mut disk = DiskWriter::create_with(&dir, &catalog(), draft(), Box::new(open))?;
+        tell(2000, &mut disk);
+        disk.finish(ending(true), &json!({}))
+    };
+    let plenty = room(usize::MAX);
+    attempt(Arc::clone(&plenty)).unwrap();
+    let needed = usize::MAX - plenty.load(Ordering::Relaxed);
+    fs::remove_dir_all(&dir).unwrap();
+    for octets in (0..needed).step_by(needed / 40).chain([needed - 1]) {
+        let error = attempt(room(octets)).unwrap_err();
+        assert_eq!(error.fault(), Fault::Io, "{error}");
+        assert!(error.hint().unwrap().starts_with("make room"), "{error}");
+        assert!(matches!(read_run(&dir), Err(RecordError::Unfinished { .. })));
+    }
+    attempt(room(needed)).unwrap();
+    read_run(&dir).unwrap();
+}
+
+#[test]
+fn a_failed_writer_says_so_at_once_and_keeps_nothing_more() {
+    let temp = tempdir().unwrap();
+    let room = Arc::new(AtomicUsize::new(10_000));
+    let open = move |path: &Path| Ok(SmallDisk { file: File::create(path)?, room: Arc::clone(&room) });
+    let dir = temp.path().join("seed-1");
+    let mut disk = DiskWriter::create_with(&dir, &catalog(), draft(), Box::new(open)).unwrap();
+    assert!(!disk.has_failed());
+    tell(30_000, &mut disk);
+    assert!(disk.has_failed());
+}
+
+/// A disk with so many octets of room.
+struct SmallDisk {
+    file: File,
+    room: Arc<AtomicUsize>,
+}
+
+impl Write for SmallDisk {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let room = self.room.load(Ordering::Relaxed);
+        let fits = octets.len().min(room);
+        if fits == 0 && !octets.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.room.store(room - fits, Ordering::Relaxed);
+        self.file.write_all(&octets[..fits])?;
+        Ok(fits)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn any_samples_survive_the_disk(
+        rows in prop::collection::vec(prop::collection::vec(any::<Option<i64>>(), 40), 0..12)
+    ) {
+        let temp = tempdir().unwrap();
+        let dir = temp.path().join("any");
+        let mut both =
+            Tee(DiskWriter::create(&dir, &catalog(), draft()).unwrap(), Memory::new(catalog()));
+        for (time, row) in (0_u64..).zip(&rows) {
+            both.begin_samples(Instant::from_ps(time));
+            for (index, value) in (0_u32..).zip(row) {
+                if let Some(value) = value {
+                    let quantity = Quantity::ALL[(index % 4) as usize * 4];
+                    both.sample(EntityId(index / 4), quantity, *value);
+                }
+            }
+        }
+        let Tee(disk, memory) = both;
+        disk.finish(ending(true), &json!({})).unwrap();
+        prop_assert_eq!(read_run(&dir).unwrap().1, memory.finish(true));
+    }
+}
