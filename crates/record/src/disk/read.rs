@@ -5,11 +5,10 @@ use super::{CATALOG, EVENTS, FLOWS, MANIFEST, SERIES, SUMMARY, partial};
 use crate::error::RecordError;
 use crate::manifest::{FileMark, Manifest, parse_json, read, read_versioned};
 use crate::{Catalog, EntityId, Event, EventKind, FlowTotals, Memory, Quantity, Recording, Sink};
-use arrow_array::types::Int8Type;
-use arrow_array::{Array, DictionaryArray, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_array::{Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use quell_proto::units::Instant;
 use std::path::{Path, PathBuf};
 
@@ -83,7 +82,10 @@ impl RunFile {
         columns: &[&str],
     ) -> Result<impl Iterator<Item = Result<RecordBatch, RecordError>> + 'a, RecordError> {
         const ROWS: usize = 8 * 1024;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(self.octets.clone());
+        // Parquet's own types say enough; the Arrow schema beside them is for other tools, and its parser panics
+        // on octets it does not expect.
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(self.octets.clone(), options);
         let builder = builder.map_err(|error| self.damaged(error))?;
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
         let reader = builder.with_projection(mask).with_batch_size(ROWS).build();
@@ -153,17 +155,15 @@ pub(super) fn read_events(file: &RunFile, catalog: &Catalog, memory: &mut Memory
     for batch in file.batches(&["time_ps", "kind", "entity_id", "flow_id", "value"])? {
         let batch = batch?;
         let times: &UInt64Array = file.column(&batch, "time_ps")?;
-        let kinds: &DictionaryArray<Int8Type> = file.column(&batch, "kind")?;
+        let kinds: &StringArray = file.column(&batch, "kind")?;
         let entities: &UInt32Array = file.column(&batch, "entity_id")?;
         let flows: &UInt32Array = file.column(&batch, "flow_id")?;
         let values: &Int64Array = file.column(&batch, "value")?;
-        let names: Option<&StringArray> = kinds.values().as_any().downcast_ref();
-        let names = names.ok_or_else(|| file.damaged("its kinds are not words"))?;
         for row in 0..batch.num_rows() {
-            let name = kinds.key(row).filter(|key| *key < names.len()).map(|key| names.value(key));
-            let kind = EventKind::ALL.into_iter().find(|kind| Some(kind.name()) == name);
+            let name = kinds.value(row);
+            let kind = EventKind::ALL.into_iter().find(|kind| kind.name() == name);
             let kind =
-                kind.ok_or_else(|| file.damaged(format!("row {row} has no kind we know: {name:?}")))?;
+                kind.ok_or_else(|| file.damaged(format!("it has an event of unknown kind `{name}`")))?;
             let entity = value(entities, row).ok_or_else(|| file.damaged("an event without an entity"))?;
             memory.event(Event {
                 at: Instant::from_ps(times.value(row)),

@@ -178,7 +178,7 @@ fn a_changed_octet_is_noticed_in_any_table() {
     }
 }
 
-/// Should the marks ever be wrong as well, the parser itself must hold.
+/// The marks find a cut file first; the parser does not need them to.
 #[test]
 fn the_parser_alone_survives_a_file_cut_short_anywhere() {
     let (_temp, dir) = story(3, true);
