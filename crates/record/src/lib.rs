@@ -3,7 +3,7 @@
 //! A simulation (or a live capture) fills a recording through [`Sink`]; metrics, claims and figures read it
 //! as a [`Recording`]. On disk one run is one directory: `manifest.json`, `catalog.json`, `series.parquet`,
 //! `flows.parquet`, `events.parquet`, `summary.json`. Runs of one scenario stand together in one
-//! [`Experiment`](experiment::Experiment).
+//! [`Experiment`].
 
 pub mod catalog;
 pub mod claim;
