@@ -1,3 +1,142 @@
-//! Scenarios: from a file to a [`Plan`](plan::Plan).
+//! Scenarios: from a file to a [`Plan`] for each configuration.
+//!
+//! A file is read twice. First into what was typed: a tree in which every value knows its line (`value.rs`), laid
+//! over the file it extends and under what axes and flags change. Then into what was meant: each table is
+//! checked against the registry of keys (`keys.rs`, `section.rs`), and the `plan_*.rs` make a plan of it and hold
+//! its parts against each other. All that is wrong is said at once, by line.
 
+mod catalog;
+mod configurations;
+mod explain;
+mod key_table;
+mod keys;
+mod metric;
 pub mod plan;
+mod plan_changes;
+mod plan_checks;
+mod plan_claims;
+mod plan_network;
+mod plan_nodes;
+mod plan_traffic;
+mod problem;
+mod reading;
+mod section;
+#[cfg(test)]
+mod tests;
+mod units;
+mod value;
+
+pub use explain::{explain, reference, schema};
+pub use keys::{Form, Given, Key, When, keys};
+pub use metric::{METRICS, MetricName};
+pub use plan::Plan;
+pub use problem::{Problem, Problems};
+pub use reading::read;
+pub use value::Origin;
+
+use quell_record::claim::{Claim, FigureSpec};
+
+/// What is to be read, and what the command line adds to it.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The name of the file, as the user knows it.
+    pub file: &'a str,
+    /// What is in it; see [`check_text`] for octets of unknown kind.
+    pub text: &'a str,
+    /// Finds the file that this one extends, by the name it uses.
+    pub base: &'a dyn Fn(&str) -> Option<String>,
+    /// `--set path=value`, in order.
+    pub sets: &'a [(String, String)],
+    /// Lay `[quick]` over it.
+    pub quick: bool,
+    /// `--repeat`, if given.
+    pub repeat: Option<u32>,
+    /// `--seed`, if given.
+    pub seed: Option<u64>,
+    /// Emit and parse every frame as octets.
+    pub wire_check: bool,
+}
+
+/// A scenario, ready to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The name of its file, without folder and ending.
+    pub id: String,
+    /// What it is, in a line.
+    pub title: String,
+    /// What it reproduces, if anything.
+    pub shows: Option<String>,
+    /// What a reader should know.
+    pub about: Option<String>,
+    /// The first seed.
+    pub seed: u64,
+    /// How many seeds are run.
+    pub repeat: u32,
+    /// What is compared; never empty, names unique.
+    pub configurations: Vec<Configuration>,
+    /// What must come out.
+    pub claims: Vec<Claim>,
+    /// What the report shows.
+    pub figures: Vec<FigureSpec>,
+    /// Every key with its value and where that came from, in the order of the sections.
+    pub resolved: Vec<Resolved>,
+    /// What is allowed and probably not meant.
+    pub warnings: Vec<Problem>,
+}
+
+/// One of the things a scenario compares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    /// Its values on the axes, with `/` between; `default` where there are no axes.
+    pub name: String,
+    /// Axis and value, in the order of the file.
+    pub axes: Vec<(String, String)>,
+    /// What is run.
+    pub plan: Plan,
+}
+
+/// A key, the value it has, and who says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// Its path in the file.
+    pub path: String,
+    /// Its value, in the unit that loses nothing.
+    pub value: String,
+    /// Where the value came from.
+    pub origin: Origin,
+    /// The configurations that have this value; empty if all do.
+    pub configurations: Vec<String>,
+}
+
+/// The longest scenario that is read: 4 MB. Larger ones are something else by that name.
+pub const MOST_OCTETS: usize = 4_000_000;
+
+/// The text of a file of unknown kind, or why it cannot be a scenario.
+pub fn check_text<'a>(file: &str, octets: &'a [u8]) -> Result<&'a str, Problem> {
+    let wrong = |line: Option<u32>, message: String, hint: &str| Problem {
+        file: file.to_owned(),
+        line,
+        message,
+        hint: Some(hint.to_owned()),
+    };
+    if octets.len() > MOST_OCTETS {
+        let message = format!("{} octets, more than the {MOST_OCTETS} a scenario may have", octets.len());
+        return Err(wrong(None, message, "is it a recording, or a capture?"));
+    }
+    let line_of = |end: usize| {
+        let lines = octets[..end].iter().filter(|octet| **octet == b'\n').count() + 1;
+        u32::try_from(lines).ok()
+    };
+    match std::str::from_utf8(octets) {
+        Err(error) => {
+            let line = line_of(error.valid_up_to());
+            Err(wrong(line, "not a text in UTF-8".to_owned(), "a scenario is a TOML file"))
+        }
+        Ok(text) => match text.find('\0') {
+            Some(at) => {
+                Err(wrong(line_of(at), "a zero octet: not a text".to_owned(), "a scenario is a TOML file"))
+            }
+            None => Ok(text),
+        },
+    }
+}

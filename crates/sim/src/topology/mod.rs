@@ -1,5 +1,104 @@
 //! Networks as data: parameters in, nodes and links out.
+//!
+//! A topology is a function. To add one: write it in a file of its own here, from its parameters to a
+//! [`Network`]; give it a variant in [`Spec`] and an arm in [`Spec::build`]; add its word to `topology.kind` and
+//! its keys in `scenario/keys.rs`, and read them in `scenario/plan_network.rs`. It names nodes and joins
+//! them; routes, buffers and what is recorded follow from the plan, by code it does not touch.
+//!
+//! The ports of a switch are numbered in the order of its links here, so a topology that wants
+//! [`TieBreak::Destination`](crate::scenario::plan::TieBreak::Destination) to spread destinations must list the links of its uplinks in order.
 
+mod chain;
+mod fat_tree;
+mod graph;
 pub mod routing;
+mod star;
+mod tree;
 
 pub use routing::Routes;
+
+use crate::scenario::plan::{HostId, Link, NodeId, SwitchId};
+use quell_proto::units::{Duration, Rate};
+
+/// A topology and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spec {
+    /// Hosts around one switch.
+    Star {
+        /// The names of the hosts.
+        hosts: Vec<String>,
+    },
+    /// Switches in a row, each with hosts.
+    Chain {
+        /// The names of the hosts of each switch.
+        hosts: Vec<Vec<String>>,
+    },
+    /// Edge switches with hosts, around a core.
+    Tree {
+        /// The names of the hosts of each edge switch.
+        hosts: Vec<Vec<String>>,
+    },
+    /// Three levels of switches with `k` ports each.
+    FatTree {
+        /// Ports of a switch; even.
+        k: u32,
+    },
+    /// What the file lists.
+    Graph {
+        /// The names of the hosts.
+        hosts: Vec<String>,
+        /// The names of the switches.
+        switches: Vec<String>,
+        /// Which two nodes each link joins, and what it is.
+        links: Vec<([NodeId; 2], Line)>,
+    },
+}
+
+/// What a link is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Rate of each direction.
+    pub rate: Rate,
+    /// Propagation delay, one way.
+    pub delay: Duration,
+}
+
+/// Names and links: all that a topology decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Network {
+    /// The names of the hosts.
+    pub hosts: Vec<String>,
+    /// The names of the switches.
+    pub switches: Vec<String>,
+    /// What joins them.
+    pub links: Vec<Link>,
+}
+
+impl Spec {
+    /// The network, with hosts attached by `link` and switches joined by `trunk`.
+    pub fn build(&self, link: Line, trunk: Line) -> Network {
+        match self {
+            Spec::Star { hosts } => star::star(hosts, link),
+            Spec::Chain { hosts } => chain::chain(hosts, link, trunk),
+            Spec::Tree { hosts } => tree::tree(hosts, link, trunk),
+            Spec::FatTree { k } => fat_tree::fat_tree(*k, link, trunk),
+            Spec::Graph { hosts, switches, links } => graph::graph(hosts, switches, links),
+        }
+    }
+}
+
+impl Network {
+    fn host(&mut self, name: impl Into<String>) -> NodeId {
+        self.hosts.push(name.into());
+        NodeId::Host(HostId(u32::try_from(self.hosts.len() - 1).expect("fewer than 2^32 hosts")))
+    }
+
+    fn switch(&mut self, name: impl Into<String>) -> NodeId {
+        self.switches.push(name.into());
+        NodeId::Switch(SwitchId(u32::try_from(self.switches.len() - 1).expect("fewer than 2^32 switches")))
+    }
+
+    fn join(&mut self, a: NodeId, b: NodeId, line: Line) {
+        self.links.push(Link { ends: [a, b], rate: line.rate, delay: line.delay });
+    }
+}

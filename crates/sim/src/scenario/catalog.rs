@@ -1,0 +1,130 @@
+//! What a run of a plan will record: every port, input and flow by name.
+
+use super::plan::{Buffering, NodeId, Pattern, Plan, Source};
+use quell_proto::units::Priority;
+use quell_record::{Catalog, Entity, EntityKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Plan {
+    /// The data priorities in use, lowest first.
+    pub fn priorities(&self) -> Vec<Priority> {
+        let used: BTreeSet<Priority> = self.flows.iter().map(|flow| flow.priority).collect();
+        used.into_iter().collect()
+    }
+
+    /// The name of a node.
+    pub fn name(&self, node: NodeId) -> &str {
+        match node {
+            NodeId::Host(host) => &self.hosts[host.0 as usize].name,
+            NodeId::Switch(switch) => &self.switches[switch.0 as usize].name,
+        }
+    }
+
+    /// The entities of a run: ports, inputs, then flows.
+    ///
+    /// With P data priorities in use and L links, the port of end `e` of link `l` for priority number `p` has
+    /// the id `(2l + e)·P + p`; the input at the same end `2LP` more than that; flow `f` the id `4LP + f`. A port
+    /// is named `a->b` and an input `a<-b` by its own node first, with `#2`, `#3` for further links between
+    /// the same nodes, and with `@priority` where there are several.
+    pub fn catalog(&self) -> Catalog {
+        let priorities = self.priorities();
+        let ports = port_names(self);
+        let mut entities = Vec::with_capacity(4 * self.links.len() * priorities.len() + self.flows.len());
+        let named = |name: &str, priority: Priority| {
+            if priorities.len() > 1 { format!("{name}@{priority}") } else { name.to_owned() }
+        };
+        for (link, names) in self.links.iter().zip(&ports) {
+            for (end, name) in names.iter().enumerate() {
+                let (node, peer) = (link.ends[end], link.ends[1 - end]);
+                let kind = EntityKind::Port {
+                    node: self.name(node).to_owned(),
+                    peer: self.name(peer).to_owned(),
+                    rate_bps: link.rate.bps(),
+                    of_switch: matches!(node, NodeId::Switch(_)),
+                };
+                let each = priorities.iter().map(|&priority| (named(name, priority), kind.clone()));
+                entities.extend(each.map(|(name, kind)| Entity { name, kind }));
+            }
+        }
+        for (link, names) in self.links.iter().zip(&ports) {
+            for (end, name) in names.iter().enumerate() {
+                let (node, peer) = (link.ends[end], link.ends[1 - end]);
+                let kind = EntityKind::Input {
+                    node: self.name(node).to_owned(),
+                    peer: self.name(peer).to_owned(),
+                    capacity_bytes: self.capacity(node),
+                };
+                let name = name.replacen("->", "<-", 1);
+                let each = priorities.iter().map(|&priority| (named(&name, priority), kind.clone()));
+                entities.extend(each.map(|(name, kind)| Entity { name, kind }));
+            }
+        }
+        let demands = self.demands();
+        entities.extend(self.flows.iter().zip(demands).map(|(flow, demand_bps)| Entity {
+            name: flow.name.clone(),
+            kind: EntityKind::Flow {
+                from: self.hosts[flow.from.0 as usize].name.clone(),
+                to: self.hosts[flow.to.0 as usize].name.clone(),
+                priority: flow.priority.get(),
+                demand_bps,
+            },
+        }));
+        Catalog { entities, overhead_bytes: self.overhead.get() }
+    }
+
+    /// What a node can hold of what comes in on one link.
+    fn capacity(&self, node: NodeId) -> Option<u64> {
+        let capacity = match node {
+            NodeId::Host(host) => self.hosts[host.0 as usize].adapter.receive.buffer,
+            NodeId::Switch(switch) => match self.switches[switch.0 as usize].buffering {
+                Buffering::OutputQueued { memory, .. } => memory,
+                Buffering::Voq { input_memory, .. } => input_memory,
+            },
+        };
+        capacity.map(quell_proto::units::Bytes::get)
+    }
+
+    /// What the source of each flow offers it on average, in bits per second.
+    fn demands(&self) -> Vec<Option<u64>> {
+        let mut demands = vec![None; self.flows.len()];
+        for source in &self.sources {
+            let share = mean_bps(source).map(|bps| bps / source.flows.len().max(1) as u64);
+            for flow in &source.flows {
+                demands[flow.0 as usize] = share;
+            }
+        }
+        demands
+    }
+}
+
+/// The mean rate of a source between its start and stop, on and off periods averaged; `None` if it takes what
+/// it can get.
+pub(crate) fn mean_bps(source: &Source) -> Option<u64> {
+    let bits_ps = u128::from(source.frame.get()) * 8 * 1_000_000_000_000;
+    let every = |ps: u64| bits_ps / u128::from(ps.max(1));
+    let bps = match source.pattern {
+        Pattern::Greedy | Pattern::OnOff { interval: None, .. } => return None,
+        Pattern::Constant { interval } => every(interval.ps()),
+        Pattern::Poisson { mean } => every(mean.ps()),
+        Pattern::Bernoulli { slot, load_ppm } => every(slot.ps()) * u128::from(load_ppm) / 1_000_000,
+        Pattern::OnOff { on, off, interval: Some(interval) } => {
+            every(interval.ps()) * u128::from(on.ps()) / (u128::from(on.ps()) + u128::from(off.ps()))
+        }
+    };
+    u64::try_from(bps).ok()
+}
+
+/// The name of each port, priority left out: two a link, in the order of its ends.
+pub(crate) fn port_names(plan: &Plan) -> Vec<[String; 2]> {
+    let mut parallel: BTreeMap<[NodeId; 2], u32> = BTreeMap::new();
+    let names = plan.links.iter().map(|link| {
+        let mut pair = link.ends;
+        pair.sort();
+        let count = parallel.entry(pair).or_insert(0);
+        *count += 1;
+        let number = if *count > 1 { format!("#{count}") } else { String::new() };
+        let [a, b] = link.ends.map(|end| plan.name(end));
+        [format!("{a}->{b}{number}"), format!("{b}->{a}{number}")]
+    });
+    names.collect()
+}

@@ -1,0 +1,225 @@
+//! Every key a scenario may have, in the order of a file.
+//!
+//! A new key is a line here and a line in the decoder that reads it; a test fails if either is missing.
+
+use super::keys::{Form, Given, Key, When};
+use Given::{Default as By, Optional, Preset, Required};
+use When::{Has, Is};
+
+/// No upper end.
+const MOST: u64 = u64::MAX;
+const U32: u64 = u32::MAX as u64;
+/// Shortest and longest frame, check sequence included: 802.3's least, and well beyond jumbo frames.
+const FRAME: Form = Form::Size(64, 16_384);
+const SIZE: Form = Form::Size(1, MOST);
+const RATE: Form = Form::Rate(1, MOST);
+const TIME: Form = Form::Time(1, MOST);
+/// A time that may be zero.
+const OFFSET: Form = Form::Time(0, MOST);
+
+const fn key(section: &'static str, name: &'static str, form: Form, given: Given, doc: &'static str) -> Key {
+    Key { section, name, form, words: &[], given, when: &[], doc, source: "" }
+}
+
+impl Key {
+    const fn when(mut self, when: &'static [When]) -> Key {
+        self.when = when;
+        self
+    }
+
+    const fn or(mut self, words: &'static [&'static str]) -> Key {
+        self.words = words;
+        self
+    }
+
+    const fn source(mut self, source: &'static str) -> Key {
+        self.source = source;
+        self
+    }
+}
+
+const STAR: &[When] = &[Is("kind", &["star"])];
+const CHAIN: &[When] = &[Is("kind", &["chain"])];
+const TREE: &[When] = &[Is("kind", &["tree"])];
+const FAT_TREE: &[When] = &[Is("kind", &["fat-tree"])];
+const GRAPH: &[When] = &[Is("kind", &["graph"])];
+const TRUNKED: &[When] = &[Is("kind", &["chain", "tree", "fat-tree"])];
+const VOQ: &[When] = &[Is("kind", &["voq"])];
+const OUTPUT_STAGE: &[When] = &[Is("kind", &["voq"]), Has(&["output"])];
+const SHARED: &[When] = &[Is("kind", &["output-queued"])];
+const PAUSING: &[When] = &[Is("pause.mode", &["pause", "pfc"])];
+const PFC: &[When] = &[Is("pause.mode", &["pfc"])];
+const STATIC_STOP: &[When] = &[Is("pause.mode", &["pause", "pfc"]), Is("pause.rule", &["static"])];
+const DYNAMIC_STOP: &[When] = &[Is("pause.mode", &["pause", "pfc"]), Is("pause.rule", &["dynamic"])];
+const RECEIVE_PAUSE: &[When] = &[Has(&["receive.pause"])];
+const QCN: &[When] = &[Is("kind", &["qcn"])];
+const PACED: &[When] = &[Is("pattern", &["constant", "bernoulli", "poisson", "on-off"])];
+const SPACED: &[When] = &[Is("pattern", &["constant", "poisson", "on-off"])];
+const ON_OFF: &[When] = &[Is("pattern", &["on-off"])];
+const CONVERGENCE: &[When] = &[Is("metric", &["convergence", "settled"])];
+const AIMED: &[When] = &[Is("metric", &["convergence", "recovery", "settled"])];
+const RECOVERY: &[When] = &[Is("metric", &["recovery"])];
+const SETTLED: &[When] = &[Is("metric", &["settled"])];
+
+const MIB: &str = "802.1Q 32 (802.1Qau), IEEE8021-CN-MIB";
+const RZ: &str = "Unbiased QCN for scalable server-rack fabrics (RZ 3880), section III";
+const PAUSE: &str = "802.3 Annex 31B, 802.1Qbb";
+
+#[rustfmt::skip] // one key a line or two reads as the table it is
+pub(super) const KEYS: &[Key] = &[
+    key("", "title", Form::Text, Required, "What the scenario is, in a line."),
+    key("", "shows", Form::Text, Optional("it reproduces nothing"), "The document and page it reproduces."),
+    key("", "about", Form::Text, Optional("nothing to add"), "What a reader should know, our reading of unclear points included."),
+    key("", "extends", Form::Text, Optional("it stands alone"), "A file this one is laid over: tables merge, lists are replaced. Once deep."),
+    key("", "skip", Form::Tables, Optional("every combination runs"), "Combinations of axis values that are left out."),
+    key("", "parameters", Form::Free, Optional("none"), "Values by name; any value elsewhere may be `\"$name\"`."),
+    key("", "axis", Form::Free, Optional("one configuration, named `default`"), "What is compared: each axis has named values, each a table laid over the file. Configurations are all combinations."),
+    key("", "quick", Form::Free, Optional("`--quick` changes nothing"), "Laid over the file under `--quick`."),
+    key("", "switches", Form::Free, Optional("all switches are alike"), "By name of a switch: keys of `[switch]` that differ there."),
+    key("", "run", Form::Table, Optional("all defaults"), "How long, how often, how finely."),
+    key("", "topology", Form::Table, Optional("all defaults"), "The nodes and links."),
+    key("", "switch", Form::Table, Optional("all defaults"), "What the switches are."),
+    key("", "adapter", Form::Table, Optional("all defaults"), "What the hosts' adapters are."),
+    key("", "scheme", Form::Table, Optional("no congestion control"), "The congestion control."),
+    key("", "traffic", Form::Tables, Optional("nothing is sent"), "What is sent."),
+    key("", "at", Form::Tables, Optional("nothing changes"), "What changes while it runs."),
+    key("", "expect", Form::Tables, Optional("nothing is claimed"), "What must come out."),
+    key("", "figure", Form::Tables, Optional("the report draws its usual figures"), "What the report shows."),
+
+    key("run", "length", TIME, Required, "How much time is simulated."),
+    key("run", "seed", Form::Count(0, MOST / 4), By("1"), "The first seed; repeats count up from it."),
+    key("run", "repeat", Form::Count(1, 100_000), By("1"), "How many seeds are run."),
+    key("run", "sample", TIME, By("1ms"), "Time between samples of the recording."),
+    key("run", "overhead", Form::Size(0, 1000), By("0B"), "Octets each frame costs on the wire beyond its own; preamble, delimiter and gap are 20B.").source("802.3 clause 4"),
+
+    key("topology", "kind", Form::Word(&["star", "chain", "tree", "fat-tree", "graph"]), Required, "The shape of the network."),
+    key("topology", "routing", Form::Word(&["hash", "first", "destination"]), By("hash"), "Which of several shortest paths a flow takes: by a hash of the flow, the lowest port, or by the destination's number."),
+    key("topology", "link.rate", RATE, By("10Gb/s"), "Rate of a link, each way."),
+    key("topology", "link.delay", TIME, By("1us"), "Propagation delay of a link, one way."),
+    key("topology", "trunk.rate", RATE, Optional("as `link.rate`"), "Rate of a link between switches.").when(TRUNKED),
+    key("topology", "trunk.delay", TIME, Optional("as `link.delay`"), "Propagation delay of a link between switches.").when(TRUNKED),
+    key("topology", "hosts", Form::Hosts, Required, "The hosts of the one switch `s1`; a number names them `h1`, `h2` and so on.").when(STAR),
+    key("topology", "hosts", Form::HostGroups, Required, "The hosts of each switch, in a row: `s1`, `s2` and so on.").when(CHAIN),
+    key("topology", "switches", Form::Count(1, 4096), Optional("as many as there are lists of hosts"), "How many switches stand in the row.").when(CHAIN),
+    key("topology", "hosts", Form::HostGroups, Required, "The hosts of each edge switch `e1`, `e2` and so on; all edges are joined to the switch `core`.").when(TREE),
+    key("topology", "switches", Form::Count(1, 4096), Optional("as many as there are lists of hosts"), "How many edge switches there are.").when(TREE),
+    key("topology", "k", Form::Count(2, 64), Required, "Ports of a switch, an even number: k³/4 hosts `h1`…, edge switches `e1`…, aggregation `a1`…, core `c1`….").when(FAT_TREE),
+    key("topology", "hosts", Form::Names, Required, "The names of the hosts.").when(GRAPH),
+    key("topology", "switches", Form::Names, Required, "The names of the switches.").when(GRAPH),
+    key("topology", "links", Form::Tables, Required, "The links.").when(GRAPH),
+    key("topology.links", "ends", Form::Names, Required, "The two nodes it joins."),
+    key("topology.links", "rate", RATE, Optional("as `topology.link.rate`"), "Its rate, each way."),
+    key("topology.links", "delay", TIME, Optional("as `topology.link.delay`"), "Its propagation delay, one way."),
+
+    key("switch", "kind", Form::Word(&["voq", "output-queued"]), By("voq"), "Where frames wait: in memory partitioned per input, by output; or in one memory for all, first in first out."),
+    key("switch", "input_memory", SIZE, By("none"), "Memory of each input, for each priority.").or(&["none"]).when(VOQ),
+    key("switch", "output", Form::Table, Optional("outputs read straight from the inputs"), "Buffers at the outputs, filled under credits.").when(VOQ),
+    key("switch", "output.buffer", SIZE, Required, "Room in each output buffer; a frame is granted only if it will fit.").when(OUTPUT_STAGE),
+    key("switch", "output.latency", OFFSET, By("0s"), "Time from a request to the arrival of the granted frame at the output buffer.").when(OUTPUT_STAGE),
+    key("switch", "output.speedup", Form::Percent(100, 10_000), By("100%"), "How fast the fabric fills an output buffer, against the port.").when(OUTPUT_STAGE),
+    key("switch", "memory", SIZE, By("none"), "The whole memory.").or(&["none"]).when(SHARED),
+    key("switch", "queue_limit", SIZE, By("none"), "The most one output queue may hold, the frame being sent counted; `dynamic` makes it `alpha` times the free memory.").or(&["none", "dynamic"]).when(SHARED),
+    key("switch", "alpha", Form::Factor, Required, "What part of the free memory one queue may hold.").when(&[Is("kind", &["output-queued"]), Is("queue_limit", &["dynamic"])]),
+    key("switch", "pause.mode", Form::Word(&["off", "pause", "pfc"]), By("off"), "Whether inputs stop their peers before they overflow: not at all, all traffic, or by priority.").source(PAUSE),
+    key("switch", "pause.rule", Form::Word(&["static", "dynamic"]), By("static"), "Whether the thresholds are fixed, or follow the memory still free.").when(PAUSING),
+    key("switch", "pause.stop", SIZE, Required, "An input that holds more than this stops its peer (XOFF).").when(STATIC_STOP).source(PAUSE),
+    key("switch", "pause.go", SIZE, Required, "An input that holds less than this lets its peer go again (XON); at most `stop`.").when(STATIC_STOP).source(PAUSE),
+    key("switch", "pause.alpha", Form::Factor, Required, "An input that holds more than this part of the free memory stops its peer.").when(DYNAMIC_STOP),
+    key("switch", "pause.hysteresis", Form::Size(0, MOST), By("3KiB"), "How far below the threshold an input lets its peer go again.").when(DYNAMIC_STOP),
+    key("switch", "pause.quanta", Form::Count(1, 65_535), By("65535"), "The pause asked for at a time, in units of 512 bit times; it is refreshed at half of that.").when(PAUSING).source("802.3 31B.2"),
+    key("switch", "pause.priorities", Form::Counts(0, 7), Optional("every priority in use"), "The priorities that are lossless; the others may drop.").when(PFC).source("802.1Qbb"),
+    key("switch", "schedule", Form::Word(&["strict", "wrr", "drr"]), By("strict"), "How the priorities of a port share it: the highest first, in turn by frames, or in turn by octets.").source("802.1Q 8.6.8"),
+    key("switch", "weights", Form::Counts(1, 255), Required, "Frames at a turn, for each of the eight priorities from 0.").when(&[Is("schedule", &["wrr"])]),
+    key("switch", "weights", Form::Sizes(1, U32), Required, "Octets at a turn, for each of the eight priorities from 0.").when(&[Is("schedule", &["drr"])]),
+
+    key("adapter", "queueing", Form::Word(&["per-destination", "fifo"]), By("per-destination"), "How frames wait: a queue per destination served in turn, or one queue and a set-aside queue for each flow that a limiter holds."),
+    key("adapter", "limiter", Form::Word(&["destination", "flow", "host"]), By("destination"), "What shares a rate limiter."),
+    key("adapter", "pacer", Form::Word(&["whole-frame", "any-token"]), By("whole-frame"), "When a limited queue may send: when its tokens cover the frame, or while any token is left.").source("NetFPGA QCN, token bucket rate limiter"),
+    key("adapter", "pacer_depth", Form::Size(0, MOST), By("0B"), "Most octets of credit that a limited queue saves up while it is held or empty."),
+    key("adapter", "reaction_delay", OFFSET, By("0s"), "Time from the arrival of a notification until the limiter acts on it."),
+    key("adapter", "receive.service", RATE, By("line"), "How fast frames are taken in; `line` is as fast as they come.").or(&["line"]),
+    key("adapter", "receive.buffer", SIZE, By("none"), "Room for frames that wait for service; `none` is no limit.").or(&["none"]),
+    key("adapter", "receive.pause", Form::Table, Optional("a host never stops its switch"), "When a host stops its switch."),
+    key("adapter", "receive.pause.stop", SIZE, Required, "A host whose receive buffer holds more than this stops its switch.").when(RECEIVE_PAUSE).source(PAUSE),
+    key("adapter", "receive.pause.go", SIZE, Required, "A host whose receive buffer holds less than this lets its switch go again.").when(RECEIVE_PAUSE).source(PAUSE),
+    key("adapter", "receive.pause.quanta", Form::Count(1, 65_535), By("65535"), "The pause asked for at a time, in units of 512 bit times.").when(RECEIVE_PAUSE).source("802.3 31B.2"),
+
+    key("scheme", "kind", Form::Word(&["none", "qcn"]), By("none"), "The congestion control."),
+    key("scheme", "preset", Form::Preset, Optional("the profile's numbers, or those of `standard-10G`"), "Where the numbers below come from, unless stated.").when(QCN),
+    key("scheme", "profile", Form::Word(&["standard", "pseudo-code"]), Optional("as the preset reads it"), "Which reading of QCN: the standard's machines, or the pseudo-code 2.2 and 2.3. With a preset it sets the four switches in which they differ, without one all numbers.").when(QCN).source("802.1Q 32; QCN pseudo-code 2.2"),
+    key("scheme", "placement", Form::Word(&["output", "input", "both"]), By("output"), "Where congestion points are: at the outputs of switches as in the standard, at their inputs, or both.").when(QCN).source(RZ),
+    key("scheme", "culprit", Form::Word(&["arrival", "largest-occupancy", "random-occupancy"]), Preset("arrival"), "Which frame is blamed when a sample falls due: the one that arrived, one of the flow that holds most, or a random one of those held.").when(QCN).source(RZ),
+    key("scheme", "keep_alive", Form::Flag, Preset("false"), "Whether a clock goes on sampling while a buffer holds its peer paused.").when(QCN).source(RZ),
+    key("scheme", "set_point", Form::Size(100, U32), Preset("26kB"), "The queue length the loop steers to (cpQsp, Q_EQ).").when(QCN).source(MIB),
+    key("scheme", "weight", Form::PowerOfTwo(-10, 10), Preset("2"), "How much the queue's growth counts against its length (cpW).").when(QCN).source(MIB),
+    key("scheme", "sample_base", Form::Size(10_000, U32), Preset("150kB"), "Octets between samples while there is no congestion (cpSampleBase).").when(QCN).source(MIB),
+    key("scheme", "sample_jitter", Form::Percent(0, 99), Preset("15%"), "Half-width of the uniform factor on the sampling interval: 15% draws from 0.85 to 1.15.").when(QCN).source("QCN: Description and Benchmark Simulations"),
+    key("scheme", "quantiser", Form::Word(&["sixty-threeths", "sixty-fourths", "top-bits"]), Preset("sixty-threeths"), "How feedback becomes six bits: floor(63·fb/F), min(63, floor(64·fb/F)), or the six top bits of F.").when(QCN).source("802.1Q 32.9.4"),
+    key("scheme", "gd", Form::PowerOfTwo(-31, 0), Preset("1/128"), "Gain of a cut: a feedback of 63 cuts by 63 times this (rpgGd).").when(QCN).source(MIB),
+    key("scheme", "min_decrease", Form::Percent(1, 100), Preset("50%"), "What a single cut leaves at the least (rpgMinDecFac).").when(QCN).source(MIB),
+    key("scheme", "byte_reset", Form::Size(2, U32), Preset("150kB"), "Octets of a byte cycle (rpgByteReset, BC_LIMIT).").when(QCN).source(MIB),
+    key("scheme", "time_reset", Form::Time(2, MOST), Preset("15ms"), "Length of a time cycle (rpgTimeReset, TIMER_PERIOD).").when(QCN).source(MIB),
+    key("scheme", "threshold", Form::Count(1, U32), Preset("5"), "Cycles of fast recovery (rpgThreshold, FAST_RECOVERY_TH).").when(QCN).source(MIB),
+    key("scheme", "ai_rate", RATE, Preset("5Mb/s"), "Step of active increase (rpgAiRate, R_AI).").when(QCN).source(MIB),
+    key("scheme", "hai_rate", RATE, Preset("50Mb/s"), "Step of hyper-active increase (rpgHaiRate, R_HAI).").when(QCN).source(MIB),
+    key("scheme", "min_rate", RATE, Preset("5Mb/s"), "A limiter never goes below this (rpgMinRate, MIN_RATE).").when(QCN).source(MIB),
+    key("scheme", "reload_jitter", Form::Percent(0, 99), Preset("0%"), "Half-width of the uniform factor on the lengths of both cycles.").when(QCN).source("QCN pseudo-code 2.2"),
+    key("scheme", "half_reload_in_ai", Form::Flag, Preset("false"), "Whether a counter past the threshold has half its length in active increase too.").when(QCN).source("QCN pseudo-code 2.2"),
+    key("scheme", "recovery_includes_threshold", Form::Flag, Preset("false"), "Whether fast recovery lasts through the cycle numbered `threshold`.").when(QCN).source("QCN pseudo-code 2.2"),
+    key("scheme", "hai_excludes_threshold", Form::Flag, Preset("false"), "Whether the n-th step of hyper-active increase is n - 1 times `hai_rate` instead of n times.").when(QCN).source("QCN pseudo-code 2.2"),
+    key("scheme", "freeze_timer_while_paused", Form::Flag, Preset("false"), "Whether time cycles stand still while the port is paused.").when(QCN).source(RZ),
+    key("scheme", "cnm_priority", Form::Count(0, 7), By("6"), "Priority of notifications; not one that data uses (cngCnmTransmitPriority).").when(QCN).source(MIB),
+    key("scheme", "cnm_frame", FRAME, By("64B"), "Length of a notification.").when(QCN).source("802.1Q 33"),
+
+    key("traffic", "from", Form::Names, Required, "The senders: a host, a list of hosts, or `*` for all."),
+    key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; or `+4` for the host four places on, counted round. With several, each frame draws one."),
+    key("traffic", "each", Form::Flag, By("false"), "Whether each receiver has a source of its own, instead of sharing one."),
+    key("traffic", "name", Form::Text, Optional("`from->to`"), "What the flow is called, if there is just one."),
+    key("traffic", "priority", Form::Count(0, 7), By("0"), "Priority of its frames.").source("802.1Q"),
+    key("traffic", "frame", FRAME, By("1500B"), "Length of its frames, from destination address to check sequence."),
+    key("traffic", "pattern", Form::Word(&["greedy", "constant", "bernoulli", "poisson", "on-off"]), By("greedy"), "When frames come: always one waiting, at even gaps, by a coin tossed each frame time, at exponential gaps, or in exponential on and off periods."),
+    key("traffic", "offer", RATE, Optional("see `load` and `interval`"), "Mean rate offered while active, in frame octets.").when(PACED),
+    key("traffic", "load", Form::Share, Optional("see `offer` and `interval`"), "Share of the host's link that is offered while active, overhead counted.").when(PACED),
+    key("traffic", "interval", TIME, Optional("see `offer` and `load`"), "Mean time between frames while active.").when(SPACED),
+    key("traffic", "on", TIME, Required, "Mean length of an on period; the first begins at `start`.").when(ON_OFF),
+    key("traffic", "off", TIME, Required, "Mean length of an off period.").when(ON_OFF),
+    key("traffic", "start", OFFSET, By("0s"), "When it begins."),
+    key("traffic", "stop", TIME, Optional("the end of the run"), "When it ends."),
+    key("traffic", "message", SIZE, Optional("it does not end by itself"), "It ends after this much was offered."),
+    key("traffic", "stagger", OFFSET, By("0s"), "How much later each source begins than the one before."),
+    key("traffic", "stagger_within", TIME, Optional("staggers add up"), "Staggers are taken modulo this."),
+
+    key("at", "time", OFFSET, Required, "When it happens."),
+    key("at", "for", TIME, Optional("it stays so"), "After this long, things are as at the start of the run again."),
+    key("at", "port", Form::Text, Optional("see `host`, `link`, `flow`"), "The port, as `s1->h10`, whose service changes."),
+    key("at", "host", Form::Text, Optional("see `port`, `link`, `flow`"), "The host whose receive service changes."),
+    key("at", "link", Form::Text, Optional("see `port`, `host`, `flow`"), "The link, as `s1-s2`, that fails or is repaired."),
+    key("at", "flow", Form::Text, Optional("see `port`, `host`, `link`"), "The flow that starts or stops."),
+    key("at", "service", RATE, Required, "The new rate of service; `line` is the link's.").or(&["line"]).when(&[Has(&["port", "host"])]),
+    key("at", "state", Form::Word(&["up", "down", "start", "stop"]), Required, "What becomes of it: `up` or `down` for a link, `start` or `stop` for a flow.").when(&[Has(&["link", "flow"])]),
+
+    key("expect", "claim", Form::Text, Optional("made from the rest"), "The claim in words."),
+    key("expect", "metric", Form::Text, Required, "What is measured, such as `queue` or `max/min(throughput)`; see the list of metrics."),
+    key("expect", "of", Form::Text, By("*"), "On which flows, ports or inputs: names or patterns with `*`, separated by commas; `!` takes away."),
+    key("expect", "over", Form::Windows, Optional("the whole run"), "In which part of the run; in each of several."),
+    key("expect", "when", Form::Selection, Optional("in all configurations"), "In which configurations."),
+    key("expect", "across", Form::Text, By("every"), "Statistic over the repeats: `every`, `median`, `mean`, `quantile 0.9`, or `fraction 0.25` of the runs."),
+    key("expect", "at_least", Form::Bound, Optional("no such bound"), "It is not less than this."),
+    key("expect", "at_most", Form::Bound, Optional("no such bound"), "It is not more than this."),
+    key("expect", "between", Form::Bounds, Optional("no such bound"), "It lies between these two."),
+    key("expect", "near", Form::Bound, Optional("no such bound"), "It lies `within` a share of this."),
+    key("expect", "within", Form::Share, Required, "How far from `near` it may lie.").when(&[Has(&["near"])]),
+    key("expect", "relative_to", Form::Reference, Optional("the value itself"), "Divide by the same measure in another configuration, seed by seed; the bound is then a ratio."),
+    key("expect", "target", Form::Bound, Required, "The value to converge to, reach or settle at.").when(AIMED),
+    key("expect", "band", Form::Share, Required, "How far from the target still counts.").when(CONVERGENCE),
+    key("expect", "span", TIME, Required, "The time over which throughput is averaged.").when(RECOVERY),
+    key("expect", "quiet", TIME, Required, "Time without another change that makes a case count.").when(SETTLED),
+    key("expect", "skip", OFFSET, Required, "Time after a change that is not looked at.").when(SETTLED),
+
+    key("figure", "kind", Form::Word(&["queue", "throughput", "limit", "pause", "cnms", "shares"]), Required, "What is drawn."),
+    key("figure", "of", Form::Text, By("*"), "Of which flows, ports or inputs, as in `expect.of`."),
+    key("figure", "title", Form::Text, Optional("made from the rest"), "Its caption."),
+    key("figure", "when", Form::Selection, Optional("all configurations"), "For which configurations."),
+    key("figure", "overlay", Form::Flag, By("false"), "One panel with a line per configuration, instead of a panel each."),
+    key("figure", "over", Form::Window, Optional("the whole run"), "The part of the run it shows."),
+];

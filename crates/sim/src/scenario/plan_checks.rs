@@ -1,0 +1,242 @@
+//! What can only be wrong between sections: a threshold against a buffer, a rate against a link.
+
+use super::catalog::mean_bps;
+use super::plan::{Buffering, FlowControl, Link, NodeId, Plan, QueueLimit, Scheme, StopRule};
+use super::problem::Log;
+use super::section::Section;
+use quell_proto::control::headroom;
+use quell_proto::units::{Bytes, Duration, Rate};
+
+/// The sections that the checks point to.
+pub(crate) struct Places<'a> {
+    pub(crate) run: &'a Section,
+    /// What each switch of the plan was read from.
+    pub(crate) switches: &'a [&'a Section],
+    pub(crate) adapter: &'a Section,
+    pub(crate) scheme: &'a Section,
+    /// The `[[traffic]]` of each flow.
+    pub(crate) flows: &'a [&'a Section],
+}
+
+/// Holds the parts of a plan against each other.
+pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    sampling(plan, places, log);
+    let longest = plan.sources.iter().map(|source| source.frame).max().unwrap_or(Bytes::ZERO);
+    let cnm = if let Scheme::Qcn(qcn) = plan.scheme { qcn.cnm_frame } else { Bytes::ZERO };
+    switches(plan, places, longest, longest.max(cnm), log);
+    receivers(plan, places, longest, longest.max(cnm), log);
+    scheme(plan, places, log);
+    loads(plan, places, log);
+}
+
+fn sampling(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    if plan.sample > plan.length {
+        let message = format!("`run.sample` is {}, and the run only {}", plan.sample, plan.length);
+        log.wrong(places.run.origin_of("sample"), message).hint("a hundredth of the length is usual");
+    } else if plan.length.ps() / plan.sample.ps() > MOST_SAMPLES {
+        let count = plan.length.ps() / plan.sample.ps();
+        let message = format!("`run.sample` is {}: {count} samples of every port and flow", plan.sample);
+        log.wrong(places.run.origin_of("sample"), message)
+            .hint(format!("at most {MOST_SAMPLES} can be kept"));
+    }
+}
+
+/// More rows than this nobody can draw.
+const MOST_SAMPLES: u64 = 10_000_000;
+
+fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Bytes, log: &mut Log) {
+    for (index, (switch, section)) in plan.switches.iter().zip(places.switches).enumerate() {
+        let mut fits = |key: &'static str, size: Option<Bytes>| {
+            too_small(section, key, size, longest, log);
+        };
+        let (memory, key) = match switch.buffering {
+            Buffering::OutputQueued { memory, queue_limit } => {
+                fits("memory", memory);
+                if let QueueLimit::Static(limit) = queue_limit {
+                    fits("queue_limit", Some(limit));
+                }
+                (memory, "memory")
+            }
+            Buffering::Voq { input_memory, output } => {
+                fits("input_memory", input_memory);
+                fits("output.buffer", output.map(|output| output.buffer));
+                (input_memory, "input_memory")
+            }
+        };
+        let (rule, classes) = match switch.flow_control {
+            FlowControl::Off => continue,
+            FlowControl::Pause(rule) => (rule, plan.priorities().len().max(1)),
+            FlowControl::Pfc { priorities, stop } => (stop, priorities.count_ones() as usize),
+        };
+        let limited = matches!(&switch.buffering, Buffering::OutputQueued { queue_limit, .. }
+            if *queue_limit != QueueLimit::None);
+        if limited {
+            let path = section.path_of("queue_limit");
+            let message = format!("`{path}` drops what `pause.mode` promises to keep");
+            log.warn(section.origin_of("queue_limit"), message, "a lossless switch has `queue_limit` `none`");
+        }
+        let config = match (rule, memory) {
+            (StopRule::Static(config), _) => config,
+            (StopRule::Dynamic { .. }, Some(_)) => continue,
+            (StopRule::Dynamic { .. }, None) => {
+                let path = section.path_of("pause.rule");
+                log.wrong(section.origin_of("pause.rule"), format!("`{path}` follows an unlimited memory"))
+                    .hint(format!("state `{}`", section.path_of(key)));
+                continue;
+            }
+        };
+        let Some(memory) = memory else { continue };
+        let here = NodeId::Switch(super::plan::SwitchId(u32::try_from(index).unwrap_or(u32::MAX)));
+        let links = plan.links.iter().filter(|link| link.ends.contains(&here));
+        if matches!(switch.buffering, Buffering::Voq { .. }) {
+            let worst = links.max_by_key(|link| room(link, longest_sent));
+            if let Some(link) = worst {
+                headroom_missing(
+                    plan,
+                    section,
+                    ["pause.stop", key],
+                    config.stop,
+                    memory,
+                    link,
+                    longest_sent,
+                    log,
+                );
+            }
+        } else {
+            let all: u64 = links.map(|link| (config.stop + room(link, longest_sent)).get()).sum();
+            let all = Bytes::new(all.saturating_mul(classes as u64));
+            if all > memory {
+                let path = section.path_of("memory");
+                let message =
+                    format!("`{path}` is {memory}, and inputs may hold {all} before all peers stop");
+                log.warn(section.origin_of("memory"), message, "frames of a lossless class may be dropped");
+            }
+        }
+    }
+}
+
+fn receivers(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Bytes, log: &mut Log) {
+    let Some(receive) = plan.hosts.first().map(|host| &host.adapter.receive) else { return };
+    too_small(places.adapter, "receive.buffer", receive.buffer, longest, log);
+    let (Some(pause), Some(buffer)) = (receive.pause, receive.buffer) else { return };
+    let links = plan.links.iter().filter(|link| link.ends.iter().any(|end| matches!(end, NodeId::Host(_))));
+    if let Some(link) = links.max_by_key(|link| room(link, longest_sent)) {
+        let keys = ["receive.pause.stop", "receive.buffer"];
+        headroom_missing(plan, places.adapter, keys, pause.stop, buffer, link, longest_sent, log);
+    }
+}
+
+fn too_small(section: &Section, key: &'static str, size: Option<Bytes>, longest: Bytes, log: &mut Log) {
+    if let Some(size) = size
+        && size < longest
+    {
+        let message = format!("`{}` is {size}, less than a frame of {longest}", section.path_of(key));
+        log.wrong(section.origin_of(key), message).hint("no frame would ever fit");
+    }
+}
+
+/// What still arrives on a link after the decision to stop its far end, whose reaction takes no time here.
+fn wire(link: &Link, longest: Bytes) -> headroom::Link {
+    headroom::Link {
+        rate: link.rate,
+        cable_delay: link.delay,
+        max_frame_local: longest,
+        max_frame_peer: longest,
+        response: Duration::ZERO,
+    }
+}
+
+fn room(link: &Link, longest: Bytes) -> Bytes {
+    wire(link, longest).octets()
+}
+
+#[expect(clippy::too_many_arguments, reason = "one message, made of all of them")]
+fn headroom_missing(
+    plan: &Plan,
+    section: &Section,
+    [stop_key, memory_key]: [&'static str; 2],
+    stop: Bytes,
+    memory: Bytes,
+    link: &Link,
+    longest: Bytes,
+    log: &mut Log,
+) {
+    let room = room(link, longest);
+    if stop + room <= memory {
+        return;
+    }
+    let [a, b] = link.ends.map(|end| plan.name(end));
+    let message = format!(
+        "`{}` is {stop}, and {room} more can arrive before the peer stops: {} in `{}` of {memory}",
+        section.path_of(stop_key),
+        stop + room,
+        section.path_of(memory_key),
+    );
+    let on_the_way = Bytes::new(2 * link.rate.carries_in(link.delay).get());
+    let hint = match memory.get().checked_sub(room.get()).filter(|most| *most > 0) {
+        Some(most) => format!("stop at {} or below, or give it {}", Bytes::new(most), stop + room),
+        None => format!("give it at least {}", stop + room),
+    };
+    log.wrong(section.origin_of(stop_key), message).hint(format!(
+        "{hint}; on the link {a}-{b}, {on_the_way} are on the way there and back, and two frames of {longest} and the \
+         stop itself are sent"
+    ));
+}
+
+fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    let Scheme::Qcn(qcn) = plan.scheme else { return };
+    if let Some(flow) = plan.flows.iter().position(|flow| flow.priority == qcn.cnm_priority) {
+        let path = places.scheme.path_of("cnm_priority");
+        let message =
+            format!("`{path}` is {}, which `{}` uses for data", qcn.cnm_priority, plan.flows[flow].name);
+        let origin = if places.scheme.origin_of("cnm_priority").place().is_some() {
+            places.scheme.origin_of("cnm_priority")
+        } else {
+            places.flows[flow].origin_of("priority")
+        };
+        log.wrong(origin, message).hint("notifications travel at a priority of their own (802.1Q 32)");
+    }
+    let slowest = plan.links.iter().filter(|link| link.ends.iter().any(|end| matches!(end, NodeId::Host(_))));
+    let slowest = slowest.map(|link| link.rate).min().unwrap_or(Rate::from_bps(u64::MAX));
+    if qcn.reaction.min_rate > slowest {
+        let path = places.scheme.path_of("min_rate");
+        let message = format!("`{path}` is {}, above a host's link of {slowest}", qcn.reaction.min_rate);
+        log.wrong(places.scheme.origin_of("min_rate"), message).hint("a limiter could never cut anything");
+    }
+    let parts = qcn.congestion.check().err().into_iter().chain(
+        quell_proto::control::qcn::ReactionConfig {
+            max_rate: slowest.max(qcn.reaction.min_rate),
+            ..qcn.reaction
+        }
+        .check()
+        .err(),
+    );
+    for error in parts {
+        log.wrong(&places.scheme.origin, error.to_string());
+    }
+}
+
+/// Sources of one host that together offer more than its link carries: allowed, seldom meant.
+fn loads(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    let mut offered = vec![0u128; plan.hosts.len()];
+    for source in &plan.sources {
+        let wire = u128::from((source.frame + plan.overhead).get());
+        let bps = u128::from(mean_bps(source).unwrap_or(0)) * wire / u128::from(source.frame.get());
+        offered[source.host.0 as usize] += bps;
+    }
+    for link in &plan.links {
+        for end in link.ends {
+            let NodeId::Host(host) = end else { continue };
+            let bps = offered[host.0 as usize];
+            // A rounding of each interval must not make a full link look over-full.
+            if bps > u128::from(link.rate.bps()) + u128::from(link.rate.bps()) / 1_000_000 {
+                let flow = plan.flows.iter().position(|flow| flow.from == host).unwrap_or(0);
+                let bps = Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX));
+                let name = plan.name(end);
+                let message = format!("the sources of `{name}` offer {bps} to a link of {}", link.rate);
+                let origin = &places.flows[flow].origin;
+                log.warn(origin, message, "what cannot be sent waits in the adapter, without limit");
+            }
+        }
+    }
+}

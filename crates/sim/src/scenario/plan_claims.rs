@@ -1,0 +1,225 @@
+//! `[[expect]]` and `[[figure]]`: what must come out, and what is drawn.
+
+use super::configurations::{Axes, Chosen};
+use super::metric::{Unit, Words};
+use super::problem::Log;
+use super::section::Section;
+use super::units::{Ratio, Span};
+use super::value::{Data, Value};
+use quell_proto::units::Duration;
+use quell_record::claim::{Across, Bound, FigureKind, FigureSpec, Measure, Reduce, Window};
+use quell_record::{Catalog, Selector};
+
+/// A claim as one configuration reads it; equal ones of several configurations become one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Reading {
+    pub(crate) text: String,
+    pub(crate) measure: Measure,
+    pub(crate) across: Across,
+    pub(crate) bound: Option<Bound>,
+}
+
+/// What claims and figures are read against.
+pub(crate) struct Setting<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) length: Duration,
+    pub(crate) axes: &'a Axes,
+    pub(crate) chosen: &'a Chosen,
+}
+
+/// Reads one `[[expect]]`.
+pub(crate) fn claim(section: &Section, setting: &Setting<'_>, log: &mut Log) -> Option<Reading> {
+    let path = section.path_of("metric");
+    let text = section.text("metric")?;
+    let words = match Words::parse(text) {
+        Ok(words) => words,
+        Err((message, hint)) => {
+            log.wrong(section.origin_of("metric"), format!("`{path}` is `{text}`: {message}"));
+            if let Some(hint) = hint {
+                log.hint(hint);
+            }
+            return None;
+        }
+    };
+    let target = match section.raw("target") {
+        Some(value) => Some(number(section, "target", value, words.target_unit(), log)?),
+        None => None,
+    };
+    let metric = words.metric(section, target)?;
+    let of = Selector(section.text("of")?.to_owned());
+    if let Err(error) = of.check(setting.catalog, metric.classes()) {
+        log.wrong(section.origin_of("of"), format!("`{}`: {error}", section.path_of("of")));
+        if let Some(hint) = error.hint() {
+            log.hint(hint);
+        }
+        return None;
+    }
+    let relative_to = match section.raw("relative_to") {
+        Some(value) => Some(setting.axes.reference(section, value, setting.chosen, log)?),
+        None => None,
+    };
+    let unit = if relative_to.is_some() { Unit::Number } else { words.unit() };
+    let bound = bound(section, unit, log)?;
+    let across = across(section, bound.is_some(), log)?;
+    let over = match section.windows("over") {
+        Some(windows) => {
+            windows.iter().map(|span| window(section, *span, setting, log)).collect::<Option<_>>()?
+        }
+        None => vec![Window { from_ps: 0, to_ps: setting.length.ps() }],
+    };
+    let measure = Measure { metric, reduce: words.reduce, of, over, relative_to };
+    let text = match section.text("claim") {
+        Some(claim) => claim.to_owned(),
+        None => in_words(section, text, words.reduce),
+    };
+    Some(Reading { text, measure, across, bound })
+}
+
+/// Reads one `[[figure]]`; its configurations are filled in later.
+pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) -> Option<FigureSpec> {
+    let word = section.text("kind")?;
+    let kind = match word {
+        "queue" => FigureKind::Queue,
+        "throughput" => FigureKind::Throughput,
+        "limit" => FigureKind::Limit,
+        "pause" => FigureKind::Pause,
+        "cnms" => FigureKind::Cnms,
+        _ => FigureKind::Shares,
+    };
+    let of = Selector(section.text("of")?.to_owned());
+    if let Err(error) = of.check(setting.catalog, kind.classes()) {
+        log.wrong(section.origin_of("of"), format!("`{}`: {error}", section.path_of("of")));
+        if let Some(hint) = error.hint() {
+            log.hint(hint);
+        }
+        return None;
+    }
+    let over = match section.windows("over") {
+        Some(windows) => Some(window(section, *windows.first()?, setting, log)?),
+        None => None,
+    };
+    let title = section.text("title").map_or_else(|| format!("{word} of {}", of.0), str::to_owned);
+    let overlay = section.flag("overlay")?;
+    Some(FigureSpec { title, kind, of, configurations: Vec::new(), overlay, over })
+}
+
+fn number(section: &Section, key: &'static str, value: &Value, unit: Unit, log: &mut Log) -> Option<f64> {
+    match unit.read(value) {
+        Ok(number) => Some(number),
+        Err((message, hint)) => {
+            log.wrong(section.origin_of(key), format!("`{}` is `{value}`: {message}", section.path_of(key)));
+            if let Some(hint) = hint {
+                log.hint(hint);
+            }
+            None
+        }
+    }
+}
+
+#[expect(clippy::option_option, reason = "the outer is a problem already reported, the inner is no bound")]
+fn bound(section: &Section, unit: Unit, log: &mut Log) -> Option<Option<Bound>> {
+    let stated = ["at_least", "at_most", "between", "near"];
+    let given: Vec<(&'static str, &Value)> =
+        stated.into_iter().filter_map(|key| section.raw(key).map(|value| (key, value))).collect();
+    let (key, value) = match given[..] {
+        [] => return Some(None),
+        [one] => one,
+        _ => {
+            let keys: Vec<&str> = given.iter().map(|(key, _)| *key).collect();
+            log.wrong(&section.origin, format!("`{}` has several bounds: {}", section.path, keys.join(", ")))
+                .hint("a claim has one; `between = [a, b]` has two ends");
+            return None;
+        }
+    };
+    let mut read = |value: &Value| number(section, key, value, unit, log);
+    Some(Some(match key {
+        "at_least" => Bound::AtLeast(read(value)?),
+        "at_most" => Bound::AtMost(read(value)?),
+        "near" => Bound::Near { target: read(value)?, within: section.share("within").map(Ratio::number)? },
+        _ => {
+            let Data::List(ends) = &value.data else {
+                log.wrong(section.origin_of(key), format!("`{}` is not a list of two", section.path_of(key)));
+                return None;
+            };
+            let [low, high] = &ends[..] else {
+                let message = format!("`{}` has {} values, not two", section.path_of(key), ends.len());
+                log.wrong(section.origin_of(key), message);
+                return None;
+            };
+            let (low, high) = (read(low)?, read(high)?);
+            if low > high {
+                let message =
+                    format!("`{}` is `{value}`: the first is above the second", section.path_of(key));
+                log.wrong(section.origin_of(key), message);
+                return None;
+            }
+            Bound::Between(low, high)
+        }
+    }))
+}
+
+fn across(section: &Section, bounded: bool, log: &mut Log) -> Option<Across> {
+    let text = section.text("across")?;
+    let mut words = text.split_whitespace();
+    let statistic = (words.next().unwrap_or_default(), words.next().and_then(share), words.next());
+    let across = match statistic {
+        ("every", None, None) if text.trim() == "every" => Across::Every,
+        ("median", None, None) if text.trim() == "median" => Across::Median,
+        ("mean", None, None) if text.trim() == "mean" => Across::Mean,
+        ("quantile", Some(share), None) => Across::Quantile(share),
+        ("fraction", Some(share), None) if bounded => Across::Fraction(share),
+        ("fraction", Some(_), None) => {
+            log.wrong(
+                section.origin_of("across"),
+                format!("`{}`: a fraction of what?", section.path_of("across")),
+            )
+            .hint("it is the fraction of runs that satisfy a bound, and there is none");
+            return None;
+        }
+        _ => {
+            log.wrong(section.origin_of("across"), format!("`{}` is `{text}`", section.path_of("across")))
+                .hint(
+                    "it is `every`, `median`, `mean`, `quantile 0.9` or `fraction 0.25`, shares from 0 to 1",
+                );
+            return None;
+        }
+    };
+    Some(across)
+}
+
+/// A share from 0 to 1, as a number or a percentage.
+fn share(text: &str) -> Option<f64> {
+    let number = super::units::share(text).ok().map(Ratio::number).or_else(|| text.parse().ok())?;
+    (0.0..=1.0).contains(&number).then_some(number)
+}
+
+/// The window, inside the run.
+fn window(section: &Section, span: Span, setting: &Setting<'_>, log: &mut Log) -> Option<Window> {
+    let from = span.from.unwrap_or(Duration::ZERO);
+    let to = span.to.unwrap_or(setting.length);
+    if to > setting.length || from >= to {
+        let message = format!("`{}` is {span}, outside of the run", section.path_of("over"));
+        log.wrong(section.origin_of("over"), message).hint(format!("the run is 0s..{}", setting.length));
+        return None;
+    }
+    Some(Window { from_ps: from.ps(), to_ps: to.ps() })
+}
+
+/// A claim that says of itself what it says.
+fn in_words(section: &Section, metric: &str, reduce: Reduce) -> String {
+    let of = section.text("of").unwrap_or("*");
+    let each = if reduce == Reduce::Each && (of.contains('*') || of.contains(',')) { " each" } else { "" };
+    let value = |key: &'static str| section.raw(key).map(ToString::to_string);
+    let bound = if let Some(value) = value("at_least") {
+        format!(" at least {value}")
+    } else if let Some(value) = value("at_most") {
+        format!(" at most {value}")
+    } else if let Some(value) = value("between") {
+        format!(" in {value}")
+    } else if let (Some(value), Some(within)) = (value("near"), section.share("within")) {
+        format!(" within {within} of {value}")
+    } else {
+        String::new()
+    };
+    format!("{metric} of {of}{each}{bound}")
+}

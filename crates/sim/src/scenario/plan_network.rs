@@ -1,0 +1,211 @@
+//! `[topology]`: from its keys to nodes and links.
+
+use super::plan::{HostId, NodeId, SwitchId, TieBreak};
+use super::problem::{Log, suggest};
+use super::section::{MOST_NODES, Section};
+use super::value::Origin;
+use crate::topology::{Line, Network, Spec};
+use std::collections::BTreeMap;
+
+/// The nodes of a network by name.
+pub(crate) type Names<'a> = BTreeMap<&'a str, NodeId>;
+
+/// The network that the section describes; `links` are its `[[topology.links]]`.
+pub(crate) fn network(section: &Section, links: &[Section], log: &mut Log) -> Option<Network> {
+    let link = Line { rate: section.rate("link.rate")?, delay: section.time("link.delay")? };
+    let trunk = Line {
+        rate: section.rate("trunk.rate").unwrap_or(link.rate),
+        delay: section.time("trunk.delay").unwrap_or(link.delay),
+    };
+    let spec = spec(section, links, link, log)?;
+    let network = spec.build(link, trunk);
+    sound(&network, section, log).then_some(network)
+}
+
+/// How switches choose among equally short paths.
+pub(crate) fn tie_break(section: &Section) -> Option<TieBreak> {
+    Some(match section.text("routing")? {
+        "hash" => TieBreak::Hash,
+        "first" => TieBreak::First,
+        _ => TieBreak::Destination,
+    })
+}
+
+/// Every node of the network by its name.
+pub(crate) fn by_name(network: &Network) -> Names<'_> {
+    let hosts = network.hosts.iter().zip(0..).map(|(name, id)| (name.as_str(), NodeId::Host(HostId(id))));
+    let switches =
+        network.switches.iter().zip(0..).map(|(name, id)| (name.as_str(), NodeId::Switch(SwitchId(id))));
+    hosts.chain(switches).collect()
+}
+
+fn spec(section: &Section, links: &[Section], link: Line, log: &mut Log) -> Option<Spec> {
+    Some(match section.text("kind")? {
+        "star" => {
+            let names = section.names("hosts").map(<[String]>::to_vec);
+            Spec::Star { hosts: names.or_else(|| Some(numbered(1, section.count("hosts")?)))? }
+        }
+        "chain" => Spec::Chain { hosts: groups(section, log)? },
+        "tree" => Spec::Tree { hosts: groups(section, log)? },
+        "fat-tree" => {
+            let k = section.count("k")?;
+            if k % 2 == 1 {
+                log.wrong(
+                    section.origin_of("k"),
+                    format!("`{}` is {k}, an odd number", section.path_of("k")),
+                )
+                .hint("half of a switch's ports lead up and half down");
+                return None;
+            }
+            Spec::FatTree { k: u32::try_from(k).ok()? }
+        }
+        _ => graph(section, links, link, log)?,
+    })
+}
+
+fn numbered(first: u64, count: u64) -> Vec<String> {
+    (first..first + count).map(|number| format!("h{number}")).collect()
+}
+
+/// The hosts of each switch: as listed, or so many each.
+fn groups(section: &Section, log: &mut Log) -> Option<Vec<Vec<String>>> {
+    let switches = section.count("switches");
+    if let Some(each) = section.count("hosts") {
+        let Some(switches) = switches else {
+            log.wrong(
+                section.origin_of("hosts"),
+                format!("`{}` is {each} hosts a switch, of an unknown number", section.path_of("hosts")),
+            )
+            .hint("state `switches`, or list the hosts of each switch by name");
+            return None;
+        };
+        if each * switches > MOST_NODES {
+            let message = format!("{switches} switches with {each} hosts each are {} hosts", each * switches);
+            log.wrong(section.origin_of("hosts"), message).hint(format!("at most {MOST_NODES} can be run"));
+            return None;
+        }
+        return Some((0..switches).map(|switch| numbered(1 + switch * each, each)).collect());
+    }
+    let groups = section.groups("hosts")?;
+    if let Some(switches) = switches
+        && switches != groups.len() as u64
+    {
+        let message = format!("`{}` is {switches}", section.path_of("switches"));
+        let message = format!("{message}, but `hosts` lists those of {} switches", groups.len());
+        log.wrong(section.origin_of("switches"), message).hint("leave `switches` out");
+        return None;
+    }
+    Some(groups.to_vec())
+}
+
+fn graph(section: &Section, links: &[Section], link: Line, log: &mut Log) -> Option<Spec> {
+    let hosts = section.names("hosts")?.to_vec();
+    let switches = section.names("switches")?.to_vec();
+    let network = Network { hosts: hosts.clone(), switches: switches.clone(), links: Vec::new() };
+    let known = by_name(&network);
+    let mut joined = Vec::new();
+    for part in links {
+        let rate = part.rate("rate").unwrap_or(link.rate);
+        let delay = part.time("delay").unwrap_or(link.delay);
+        let Some(ends) = part.names("ends") else { continue };
+        let origin = part.origin_of("ends");
+        let [a, b] = ends else {
+            log.wrong(origin, format!("`{}` has {} ends, not two", part.path, ends.len()));
+            continue;
+        };
+        if a == b {
+            log.wrong(origin, format!("`{}` joins `{a}` to itself", part.path));
+            continue;
+        }
+        let (Some(a), Some(b)) = (node(a, &known, origin, log), node(b, &known, origin, log)) else {
+            continue;
+        };
+        joined.push(([a, b], Line { rate, delay }));
+    }
+    (joined.len() == links.len()).then_some(Spec::Graph { hosts, switches, links: joined })
+}
+
+/// The node of this name, or the complaint that there is none.
+pub(crate) fn node(name: &str, known: &Names<'_>, origin: &Origin, log: &mut Log) -> Option<NodeId> {
+    let found = known.get(name).copied();
+    if found.is_none() {
+        log.wrong(origin, format!("there is no node `{name}`"));
+        if let Some(hint) = suggest(name, known.keys().copied(), "the nodes are") {
+            log.hint(hint);
+        }
+    }
+    found
+}
+
+/// Names are usable and unique, a host has one link, and there is a way from everywhere to everywhere.
+fn sound(network: &Network, section: &Section, log: &mut Log) -> bool {
+    let before = log.problems.len();
+    let origin = section.origin_of("hosts");
+    let mut seen = BTreeMap::new();
+    for name in network.hosts.iter().chain(&network.switches) {
+        if !name.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter)) || name.is_empty() {
+            log.wrong(origin, format!("`{name}` cannot name a node"))
+                .hint("names are made of letters, digits, `_` and `-`");
+        }
+        if seen.insert(name.as_str(), ()).is_some() {
+            log.wrong(origin, format!("two nodes are named `{name}`"));
+        }
+    }
+    if network.hosts.is_empty() {
+        log.wrong(origin, "there is no host");
+    }
+    if network.hosts.len() + network.switches.len() > usize::try_from(MOST_NODES).unwrap_or(usize::MAX) {
+        log.wrong(origin, format!("more than {MOST_NODES} nodes"));
+    }
+    if log.problems.len() > before {
+        return false;
+    }
+    let mut links = vec![0u32; network.hosts.len()];
+    for end in network.links.iter().flat_map(|link| link.ends) {
+        if let NodeId::Host(host) = end {
+            links[host.0 as usize] += 1;
+        }
+    }
+    for (name, count) in network.hosts.iter().zip(links).filter(|(_, count)| *count != 1) {
+        let how = if count == 0 { "no link".to_owned() } else { format!("{count} links") };
+        log.wrong(section.origin_of("links"), format!("the host `{name}` has {how}"))
+            .hint("a host has exactly one link; what forwards is a switch");
+    }
+    if log.problems.len() == before
+        && let Some((here, there)) = apart(network)
+    {
+        log.wrong(section.origin_of("links"), format!("there is no way from `{here}` to `{there}`"))
+            .hint("the network must be connected");
+    }
+    log.problems.len() == before
+}
+
+/// Two nodes that no path joins, if there are any.
+fn apart(network: &Network) -> Option<(&str, &str)> {
+    let hosts = network.hosts.len();
+    let index = |node: NodeId| match node {
+        NodeId::Host(host) => host.0 as usize,
+        NodeId::Switch(switch) => hosts + switch.0 as usize,
+    };
+    let name = |index: usize| {
+        if index < hosts { network.hosts[index].as_str() } else { network.switches[index - hosts].as_str() }
+    };
+    let mut neighbours = vec![Vec::new(); hosts + network.switches.len()];
+    for link in &network.links {
+        let [a, b] = link.ends.map(index);
+        neighbours[a].push(b);
+        neighbours[b].push(a);
+    }
+    let mut reached = vec![false; neighbours.len()];
+    let mut queue = vec![0];
+    reached[0] = true;
+    while let Some(node) = queue.pop() {
+        for &next in &neighbours[node] {
+            if !std::mem::replace(&mut reached[next], true) {
+                queue.push(next);
+            }
+        }
+    }
+    let missed = reached.iter().position(|reached| !reached)?;
+    Some((name(0), name(missed)))
+}

@@ -1,0 +1,308 @@
+//! `[switch]`, `[adapter]` and `[scheme]`: what stands at the nodes.
+
+use super::plan::{
+    Adapter, AdapterQueueing, Buffering, FlowControl, LimiterScope, OutputStage, Placement, Qcn, QueueLimit,
+    Receive, Schedule, Scheme, StopRule,
+};
+use super::problem::Log;
+use super::section::Section;
+use super::value::Origin;
+use quell_proto::control::pacer::Rule;
+use quell_proto::control::pause::PauseConfig;
+use quell_proto::control::qcn::{CongestionConfig, Culprit, Profile, Quantiser, ReactionConfig, preset};
+use quell_proto::units::{Bytes, Quanta, Rate};
+
+/// What a `[switch]` says, but for the name.
+#[derive(Clone, Debug)]
+pub(crate) struct SwitchParts {
+    pub(crate) buffering: Buffering,
+    pub(crate) flow_control: FlowControl,
+    pub(crate) schedule: Schedule,
+}
+
+/// Reads a `[switch]`; `in_use` has a bit for each priority that data uses.
+pub(crate) fn switch(section: &Section, in_use: u8, log: &mut Log) -> Option<SwitchParts> {
+    let buffering = buffering(section, log);
+    let flow_control = flow_control(section, in_use, log);
+    let schedule = schedule(section, log);
+    Some(SwitchParts { buffering: buffering?, flow_control: flow_control?, schedule: schedule? })
+}
+
+fn buffering(section: &Section, log: &mut Log) -> Option<Buffering> {
+    if section.text("kind")? == "voq" {
+        let output = if section.has("output") {
+            Some(OutputStage {
+                buffer: section.size("output.buffer")?,
+                latency: section.time("output.latency")?,
+                speedup_percent: u32::try_from(section.percent("output.speedup")?).ok()?,
+            })
+        } else {
+            None
+        };
+        return Some(Buffering::Voq { input_memory: unless(section, "input_memory", "none")?, output });
+    }
+    let memory = unless(section, "memory", "none")?;
+    let queue_limit = match (section.text("queue_limit"), section.size("queue_limit")) {
+        (Some("none"), _) => QueueLimit::None,
+        (Some(_), _) => {
+            let (alpha_num, alpha_den) = factor(section, "alpha")?;
+            if memory.is_none() {
+                let path = section.path_of("queue_limit");
+                log.wrong(
+                    section.origin_of("queue_limit"),
+                    format!("`{path}` is a part of an unlimited memory"),
+                )
+                .hint("state `memory`");
+                return None;
+            }
+            QueueLimit::Dynamic { alpha_num, alpha_den }
+        }
+        (None, size) => QueueLimit::Static(size?),
+    };
+    Some(Buffering::OutputQueued { memory, queue_limit })
+}
+
+fn flow_control(section: &Section, in_use: u8, log: &mut Log) -> Option<FlowControl> {
+    let mode = section.text("pause.mode")?;
+    if mode == "off" {
+        return Some(FlowControl::Off);
+    }
+    let quanta = Quanta(u16::try_from(section.count("pause.quanta")?).ok()?);
+    let stop = if section.text("pause.rule")? == "static" {
+        StopRule::Static(thresholds(section, ["pause.stop", "pause.go"], quanta, log)?)
+    } else {
+        let (alpha_num, alpha_den) = factor(section, "pause.alpha")?;
+        StopRule::Dynamic { alpha_num, alpha_den, hysteresis: section.size("pause.hysteresis")?, quanta }
+    };
+    if mode == "pause" {
+        return Some(FlowControl::Pause(stop));
+    }
+    let named = section.counts("pause.priorities");
+    let priorities = named.map_or(in_use, |list| list.iter().fold(0, |bits, priority| bits | 1 << priority));
+    if priorities == 0 {
+        log.wrong(section.origin_of("pause.priorities"), "no priority is lossless")
+            .hint("name some, or set `pause.mode` to `off`");
+        return None;
+    }
+    Some(FlowControl::Pfc { priorities, stop })
+}
+
+/// A pair of thresholds in order.
+fn thresholds(
+    section: &Section,
+    [stop_key, go_key]: [&'static str; 2],
+    quanta: Quanta,
+    log: &mut Log,
+) -> Option<PauseConfig> {
+    let (stop, go) = (section.size(stop_key)?, section.size(go_key)?);
+    if go > stop {
+        let path = section.path_of(go_key);
+        log.wrong(section.origin_of(go_key), format!("`{path}` is {go}, above `stop` at {stop}"))
+            .hint("traffic resumes below `go`, so it is not above `stop`");
+        return None;
+    }
+    Some(PauseConfig { stop, go, quanta })
+}
+
+fn schedule(section: &Section, log: &mut Log) -> Option<Schedule> {
+    let kind = section.text("schedule")?;
+    if kind == "strict" {
+        return Some(Schedule::Strict);
+    }
+    let mut wrong = |count: usize| {
+        let path = section.path_of("weights");
+        log.wrong(section.origin_of("weights"), format!("`{path}` has {count} entries"))
+            .hint("there is one for each of the eight priorities, from 0");
+    };
+    if kind == "wrr" {
+        let weights: Vec<u8> = section.counts("weights")?.iter().map(|&weight| weight as u8).collect();
+        let exact = weights.try_into().map_err(|weights: Vec<u8>| wrong(weights.len())).ok()?;
+        return Some(Schedule::WeightedRoundRobin(exact));
+    }
+    let sizes: Vec<u32> = section.sizes("weights")?.iter().map(|size| size.get() as u32).collect();
+    let exact = sizes.try_into().map_err(|sizes: Vec<u32>| wrong(sizes.len())).ok()?;
+    Some(Schedule::DeficitRoundRobin(exact))
+}
+
+/// Reads the `[adapter]`.
+pub(crate) fn adapter(section: &Section, log: &mut Log) -> Option<Adapter> {
+    let pause = if section.has("receive.pause") {
+        let quanta = Quanta(u16::try_from(section.count("receive.pause.quanta")?).ok()?);
+        let pause = thresholds(section, ["receive.pause.stop", "receive.pause.go"], quanta, log)?;
+        Some(pause)
+    } else {
+        None
+    };
+    let service = match section.text("receive.service") {
+        Some(_) => None,
+        None => Some(section.rate("receive.service")?),
+    };
+    Some(Adapter {
+        queueing: match section.text("queueing")? {
+            "fifo" => AdapterQueueing::FifoWithSetAside,
+            _ => AdapterQueueing::PerDestination,
+        },
+        limiter: match section.text("limiter")? {
+            "flow" => LimiterScope::Flow,
+            "host" => LimiterScope::Host,
+            _ => LimiterScope::Destination,
+        },
+        pacer: match section.text("pacer")? {
+            "any-token" => Rule::AnyToken,
+            _ => Rule::WholeFrame,
+        },
+        pacer_depth: section.size("pacer_depth")?,
+        reaction_delay: section.time("reaction_delay")?,
+        receive: Receive { service, buffer: unless(section, "receive.buffer", "none")?, pause },
+    })
+}
+
+/// Reads the `[scheme]`; also the rows of what a preset filled in.
+pub(crate) fn scheme(section: &Section, rows: &mut Vec<(String, String, Origin)>) -> Option<Scheme> {
+    if section.text("kind")? == "none" {
+        return Some(Scheme::None);
+    }
+    let profile = section.text("profile").map(|name| match name {
+        "standard" => Profile::Standard,
+        _ => Profile::PseudoCode,
+    });
+    // What is not stated comes from here, and is shown as coming from here.
+    let (source, mut congestion, mut reaction) = match (section.text("preset"), profile) {
+        (None, Some(profile)) => {
+            let name = section.text("profile")?;
+            (format!("profile {name}"), profile.congestion(), profile.reaction(Rate::from_gbps(10)))
+        }
+        (name, _) => {
+            let preset = preset(name.unwrap_or("standard-10G"))?;
+            (format!("preset {}", preset.name), preset.congestion, preset.reaction)
+        }
+    };
+    let readings = profile.filter(|_| section.has("preset"));
+    if let Some(profile) = readings {
+        let reading = profile.reaction(reaction.max_rate);
+        reaction.reload_jitter_percent = reading.reload_jitter_percent;
+        reaction.half_reload_in_ai = reading.half_reload_in_ai;
+        reaction.recovery_includes_threshold = reading.recovery_includes_threshold;
+        reaction.hai_excludes_threshold = reading.hai_excludes_threshold;
+    }
+    let mut fill = Fill { section, rows, source, readings: readings.and(section.text("profile")) };
+    fill_congestion(&mut congestion, &mut fill)?;
+    fill_reaction(&mut reaction, &mut fill)?;
+    Some(Scheme::Qcn(Qcn {
+        placement: match section.text("placement")? {
+            "input" => Placement::Input,
+            "both" => Placement::Both,
+            _ => Placement::Output,
+        },
+        congestion,
+        reaction,
+        cnm_priority: section.priority("cnm_priority")?,
+        cnm_frame: section.size("cnm_frame")?,
+    }))
+}
+
+/// Notes each value that a preset or profile gave.
+struct Fill<'a> {
+    section: &'a Section,
+    rows: &'a mut Vec<(String, String, Origin)>,
+    source: String,
+    readings: Option<&'a str>,
+}
+
+impl Fill<'_> {
+    fn put<T>(&mut self, name: &'static str, field: &mut T, stated: Option<T>, show: impl Fn(&T) -> String) {
+        match stated {
+            Some(value) => *field = value,
+            None => {
+                const READINGS: [&str; 4] = [
+                    "reload_jitter",
+                    "half_reload_in_ai",
+                    "recovery_includes_threshold",
+                    "hai_excludes_threshold",
+                ];
+                let source = match self.readings {
+                    Some(profile) if READINGS.contains(&name) => format!("profile {profile}"),
+                    _ => self.source.clone(),
+                };
+                self.rows.push((self.section.path_of(name), show(field), Origin::Preset(source)));
+            }
+        }
+    }
+}
+
+fn fill_congestion(congestion: &mut CongestionConfig, fill: &mut Fill<'_>) -> Option<()> {
+    let section = fill.section;
+    let culprits = [
+        ("arrival", Culprit::Arrival),
+        ("largest-occupancy", Culprit::LargestOccupancy),
+        ("random-occupancy", Culprit::RandomOccupancy),
+    ];
+    let quantisers = [
+        ("sixty-threeths", Quantiser::SixtyThreeths),
+        ("sixty-fourths", Quantiser::SixtyFourths),
+        ("top-bits", Quantiser::TopBits),
+    ];
+    fill.put("culprit", &mut congestion.culprit, choice(section, "culprit", &culprits), |it| {
+        word(it, &culprits)
+    });
+    fill.put("keep_alive", &mut congestion.keep_alive, section.flag("keep_alive"), ToString::to_string);
+    fill.put("set_point", &mut congestion.set_point, section.size("set_point"), ToString::to_string);
+    let weight = section.log2("weight").map(|log2| log2 as i8);
+    fill.put("weight", &mut congestion.weight_log2, weight, |log2| {
+        super::keys::power_of_two(i32::from(*log2))
+    });
+    fill.put("sample_base", &mut congestion.sample_base, section.size("sample_base"), ToString::to_string);
+    let jitter = section.percent("sample_jitter").map(|percent| percent as u8);
+    fill.put("sample_jitter", &mut congestion.sample_jitter_percent, jitter, |percent| format!("{percent}%"));
+    fill.put("quantiser", &mut congestion.quantiser, choice(section, "quantiser", &quantisers), |it| {
+        word(it, &quantisers)
+    });
+    Some(())
+}
+
+fn fill_reaction(reaction: &mut ReactionConfig, fill: &mut Fill<'_>) -> Option<()> {
+    let section = fill.section;
+    let gd = section.log2("gd").map(|log2| (-log2) as u8);
+    fill.put("gd", &mut reaction.gd_log2, gd, |log2| super::keys::power_of_two(-i32::from(*log2)));
+    let percent = |percent: &u8| format!("{percent}%");
+    let least = section.percent("min_decrease").map(|percent| percent as u8);
+    fill.put("min_decrease", &mut reaction.min_decrease_percent, least, percent);
+    fill.put("byte_reset", &mut reaction.byte_reset, section.size("byte_reset"), ToString::to_string);
+    fill.put("time_reset", &mut reaction.time_reset, section.time("time_reset"), ToString::to_string);
+    let threshold = section.count("threshold").and_then(|count| u32::try_from(count).ok());
+    fill.put("threshold", &mut reaction.threshold, threshold, ToString::to_string);
+    fill.put("ai_rate", &mut reaction.ai_rate, section.rate("ai_rate"), ToString::to_string);
+    fill.put("hai_rate", &mut reaction.hai_rate, section.rate("hai_rate"), ToString::to_string);
+    fill.put("min_rate", &mut reaction.min_rate, section.rate("min_rate"), ToString::to_string);
+    let jitter = section.percent("reload_jitter").map(|percent| percent as u8);
+    fill.put("reload_jitter", &mut reaction.reload_jitter_percent, jitter, percent);
+    let mut flag = |name, field: &mut bool| fill.put(name, field, section.flag(name), ToString::to_string);
+    flag("half_reload_in_ai", &mut reaction.half_reload_in_ai);
+    flag("recovery_includes_threshold", &mut reaction.recovery_includes_threshold);
+    flag("hai_excludes_threshold", &mut reaction.hai_excludes_threshold);
+    flag("freeze_timer_while_paused", &mut reaction.freeze_timer_while_paused);
+    Some(())
+}
+
+fn choice<T: Copy>(section: &Section, name: &'static str, words: &[(&str, T)]) -> Option<T> {
+    let stated = section.text(name)?;
+    words.iter().find(|(word, _)| *word == stated).map(|(_, value)| *value)
+}
+
+fn word<T: PartialEq>(value: &T, words: &[(&str, T)]) -> String {
+    words.iter().find(|(_, known)| known == value).map_or(String::new(), |(word, _)| (*word).to_owned())
+}
+
+/// The size, or `None` inside where the word for "no limit" stands; `None` outside where it was wrong.
+#[expect(clippy::option_option, reason = "the outer is a problem already reported, the inner is no limit")]
+fn unless(section: &Section, name: &'static str, no_limit: &str) -> Option<Option<Bytes>> {
+    match section.text(name) {
+        Some(word) if word == no_limit => Some(None),
+        _ => section.size(name).map(Some),
+    }
+}
+
+fn factor(section: &Section, name: &'static str) -> Option<(u32, u32)> {
+    let ratio = section.share(name)?;
+    Some((u32::try_from(ratio.above).ok()?, u32::try_from(ratio.below).ok()?))
+}

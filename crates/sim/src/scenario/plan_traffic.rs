@@ -1,0 +1,309 @@
+//! `[[traffic]]`: from its keys to flows and sources.
+
+use super::plan::{Flow, FlowId, HostId, Link, NodeId, Pattern, Source};
+use super::plan_network::Names;
+use super::problem::{Log, suggest};
+use super::section::Section;
+use crate::topology::Network;
+use quell_proto::units::{Bytes, Duration, Instant, Rate};
+use std::collections::BTreeMap;
+
+/// More flows than this would not fit the memory of the machines this runs on.
+const MOST_FLOWS: usize = 1_000_000;
+
+/// What `[[traffic]]` makes, while it is being made.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) sources: Vec<Source>,
+    /// How often each pair has been named, to tell its flows apart.
+    taken: BTreeMap<String, u32>,
+}
+
+/// What all traffic of a run has in common.
+pub(crate) struct Setting<'a> {
+    pub(crate) network: &'a Network,
+    pub(crate) names: &'a Names<'a>,
+    pub(crate) length: Duration,
+    pub(crate) overhead: Bytes,
+}
+
+impl Traffic {
+    /// Adds the flows and sources of one `[[traffic]]`.
+    pub(crate) fn add(&mut self, section: &Section, setting: &Setting<'_>, log: &mut Log) -> Option<()> {
+        let senders = senders(section, setting, log)?;
+        let priority = section.priority("priority")?;
+        let frame = section.size("frame")?;
+        let each = section.flag("each")?;
+        let (start, stop) = life(section, setting, log)?;
+        let stagger = section.time("stagger")?;
+        let name = section.text("name");
+        let mut begun = 0u64;
+        for from in senders.hosts {
+            let receivers = receivers(section, from, senders.all, setting, log)?;
+            if self.flows.len() + receivers.len() > MOST_FLOWS {
+                log.wrong(&section.origin, format!("`{}` makes more than {MOST_FLOWS} flows", section.path))
+                    .hint("name fewer hosts, or let each send to a few");
+                return None;
+            }
+            let pattern = pattern(section, frame, link_of(from, setting).rate, setting.overhead, log)?;
+            let mut flows = Vec::new();
+            for to in receivers {
+                flows.push(FlowId(u32::try_from(self.flows.len()).ok()?));
+                let default = || format!("{}->{}", host_name(from, setting), host_name(to, setting));
+                let name = name.map_or_else(default, str::to_owned);
+                let name = self.unique(name);
+                self.flows.push(Flow { name, from, to, priority });
+            }
+            let sources: Vec<Vec<FlowId>> =
+                if each { flows.into_iter().map(|flow| vec![flow]).collect() } else { vec![flows] };
+            for flows in sources.into_iter().filter(|flows| !flows.is_empty()) {
+                let mut later = u128::from(stagger.ps()) * u128::from(begun);
+                if let Some(within) = section.time("stagger_within") {
+                    later %= u128::from(within.ps());
+                }
+                let begins = u128::from(start.ps()) + later;
+                begun += 1;
+                if begins >= u128::from(stop.ps()) {
+                    let message =
+                        format!("source {begun} of `{}` would begin when it has ended", section.path);
+                    log.wrong(section.origin_of("stagger"), message)
+                        .hint("state a shorter `stagger`, or `stagger_within`");
+                    return None;
+                }
+                let start = Instant::from_ps(u64::try_from(begins).ok()?);
+                let message = section.size("message");
+                self.sources.push(Source { host: from, flows, frame, pattern, start, stop, message });
+            }
+        }
+        if let Some(name) = name
+            && self.taken.get(name).is_some_and(|&count| count > 1)
+        {
+            log.wrong(section.origin_of("name"), format!("more than one flow is named `{name}`"))
+                .hint("a name is for one flow; leave it out to name flows by their ends");
+            return None;
+        }
+        Some(())
+    }
+
+    /// The name, with a number from 2 on if it is taken.
+    fn unique(&mut self, name: String) -> String {
+        let count = self.taken.entry(name.clone()).or_insert(0);
+        *count += 1;
+        if *count == 1 { name } else { format!("{name}#{count}") }
+    }
+}
+
+struct Senders {
+    hosts: Vec<HostId>,
+    /// Whether they were named as "all", so that a receiver among them is no mistake.
+    all: bool,
+}
+
+fn senders(section: &Section, setting: &Setting<'_>, log: &mut Log) -> Option<Senders> {
+    let names = section.names("from")?;
+    if names == ["*"] {
+        let hosts = (0..setting.network.hosts.len()).filter_map(|host| u32::try_from(host).ok()).map(HostId);
+        return Some(Senders { hosts: hosts.collect(), all: true });
+    }
+    let hosts: Vec<HostId> =
+        names.iter().filter_map(|name| host(section, "from", name, setting, log)).collect();
+    if names.is_empty() {
+        log.wrong(section.origin_of("from"), format!("`{}` names nobody", section.path_of("from")));
+    }
+    (hosts.len() == names.len() && !hosts.is_empty()).then_some(Senders { hosts, all: false })
+}
+
+fn receivers(
+    section: &Section,
+    from: HostId,
+    all: bool,
+    setting: &Setting<'_>,
+    log: &mut Log,
+) -> Option<Vec<HostId>> {
+    let names = section.names("to")?;
+    let count = u32::try_from(setting.network.hosts.len()).ok()?;
+    if names == ["any"] {
+        let others: Vec<HostId> = (0..count).map(HostId).filter(|to| *to != from).collect();
+        if others.is_empty() {
+            log.wrong(section.origin_of("to"), "there is no other host to send to");
+            return None;
+        }
+        return Some(others);
+    }
+    if let [places] = names
+        && let Some(places) = places.strip_prefix('+')
+    {
+        let on = places.parse::<u32>().ok().map(|places| places % count).filter(|places| *places > 0);
+        let Some(on) = on else {
+            let path = section.path_of("to");
+            log.wrong(section.origin_of("to"), format!("`{path}` is `+{places}`: no host is that far on"))
+                .hint(format!("there are {count} hosts: write +1 to +{}", count.saturating_sub(1)));
+            return None;
+        };
+        return Some(vec![HostId((from.0 + on) % count)]);
+    }
+    let mut hosts = Vec::new();
+    for name in names {
+        let to = host(section, "to", name, setting, log)?;
+        if to != from {
+            hosts.push(to);
+        } else if !all {
+            log.wrong(section.origin_of("to"), format!("`{}`: `{name}` would send to itself", section.path));
+            return None;
+        }
+    }
+    if names.is_empty() {
+        log.wrong(section.origin_of("to"), format!("`{}` names nobody", section.path_of("to")));
+        return None;
+    }
+    Some(hosts)
+}
+
+fn host(
+    section: &Section,
+    key: &'static str,
+    name: &str,
+    setting: &Setting<'_>,
+    log: &mut Log,
+) -> Option<HostId> {
+    let path = section.path_of(key);
+    match setting.names.get(name) {
+        Some(NodeId::Host(host)) => return Some(*host),
+        Some(NodeId::Switch(_)) => {
+            log.wrong(section.origin_of(key), format!("`{path}`: `{name}` is a switch, not a host"));
+        }
+        None => {
+            log.wrong(section.origin_of(key), format!("`{path}`: there is no host `{name}`"));
+        }
+    }
+    let hosts = setting.network.hosts.iter().map(String::as_str);
+    if let Some(hint) = suggest(name, hosts, "the hosts are") {
+        log.hint(hint);
+    }
+    None
+}
+
+/// When it begins and ends.
+fn life(section: &Section, setting: &Setting<'_>, log: &mut Log) -> Option<(Instant, Instant)> {
+    let start = section.time("start")?;
+    let stop = section.time("stop").unwrap_or(setting.length);
+    if start >= setting.length {
+        let path = section.path_of("start");
+        log.wrong(
+            section.origin_of("start"),
+            format!("`{path}` is {start}, and the run ends at {}", setting.length),
+        );
+        return None;
+    }
+    if stop <= start {
+        let path = section.path_of("stop");
+        log.wrong(section.origin_of("stop"), format!("`{path}` is {stop}, not after `start` at {start}"));
+        return None;
+    }
+    Some((Instant::from_ps(start.ps()), Instant::from_ps(stop.min(setting.length).ps())))
+}
+
+fn pattern(section: &Section, frame: Bytes, line: Rate, overhead: Bytes, log: &mut Log) -> Option<Pattern> {
+    let kind = section.text("pattern")?;
+    if kind == "greedy" {
+        return Some(Pattern::Greedy);
+    }
+    let pace = Pace { frame, wire: frame + overhead, line };
+    let stated = [section.has("offer"), section.has("load"), section.has("interval")];
+    match (stated.iter().filter(|stated| **stated).count(), kind) {
+        (0, "on-off") => {
+            return Some(Pattern::OnOff {
+                on: section.time("on")?,
+                off: section.time("off")?,
+                interval: None,
+            });
+        }
+        (1, _) => {}
+        (count, _) => {
+            let all =
+                if kind == "bernoulli" { "`offer` and `load`" } else { "`offer`, `load` and `interval`" };
+            let message = format!("`{}` states {count} of {all}", section.path);
+            log.wrong(&section.origin, message).hint(format!("a {kind} source takes exactly one of them"));
+            return None;
+        }
+    }
+    let interval = pace.interval(section, log)?;
+    Some(match kind {
+        "constant" => Pattern::Constant { interval },
+        "poisson" => Pattern::Poisson { mean: interval },
+        "bernoulli" => Pattern::Bernoulli { slot: pace.slot(), load_ppm: pace.load_ppm(section, log)? },
+        _ => Pattern::OnOff { on: section.time("on")?, off: section.time("off")?, interval: Some(interval) },
+    })
+}
+
+/// A frame on its host's link.
+struct Pace {
+    frame: Bytes,
+    /// The frame with what it costs on the wire beyond itself.
+    wire: Bytes,
+    line: Rate,
+}
+
+impl Pace {
+    fn slot(&self) -> Duration {
+        self.line.time_for(self.wire)
+    }
+
+    /// Mean time between frames, rounded up to a picosecond: never more than was offered.
+    fn interval(&self, section: &Section, log: &mut Log) -> Option<Duration> {
+        let (key, interval) = if let Some(offer) = section.rate("offer") {
+            ("offer", offer.time_for(self.frame))
+        } else if let Some(load) = section.share("load") {
+            let slot = u128::from(self.wire.get()) * 8_000_000_000_000;
+            let interval = (slot * u128::from(load.below))
+                .div_ceil(u128::from(self.line.bps()) * u128::from(load.above));
+            ("load", Duration::from_ps(u64::try_from(interval).ok()?))
+        } else {
+            ("interval", section.time("interval")?)
+        };
+        if interval < self.slot() {
+            let path = section.path_of(key);
+            let percent = u128::from(self.slot().ps()) * 100 / u128::from(interval.ps().max(1));
+            let message = format!("`{path}` asks for {percent}% of the host's link of {}", self.line);
+            log.wrong(section.origin_of(key), message).hint(format!(
+                "a frame of {} takes {} on the wire, and one would come every {interval}",
+                self.frame,
+                self.slot()
+            ));
+            return None;
+        }
+        Some(interval)
+    }
+
+    /// The probability of a frame in a slot, to the nearest millionth.
+    fn load_ppm(&self, section: &Section, log: &mut Log) -> Option<u32> {
+        let ppm = if let Some(load) = section.share("load") {
+            u128::from(load.above) * 1_000_000 / u128::from(load.below)
+        } else {
+            let offered = u128::from(section.rate("offer")?.bps()) * u128::from(self.wire.get());
+            let full = u128::from(self.line.bps()) * u128::from(self.frame.get());
+            (offered * 1_000_000 + full / 2) / full
+        };
+        if ppm == 0 {
+            log.wrong(
+                &section.origin,
+                format!("`{}` offers less than a millionth of the link", section.path),
+            );
+            return None;
+        }
+        u32::try_from(ppm.min(1_000_000)).ok()
+    }
+}
+
+fn host_name<'a>(host: HostId, setting: &Setting<'a>) -> &'a str {
+    &setting.network.hosts[host.0 as usize]
+}
+
+/// The one link of a host.
+fn link_of<'a>(host: HostId, setting: &Setting<'a>) -> &'a Link {
+    let mut links = setting.network.links.iter();
+    links
+        .find(|link| link.ends.contains(&NodeId::Host(host)))
+        .expect("the network was checked: a host has a link")
+}
