@@ -10,6 +10,30 @@
 //! known experiments, and each difference is a field of its own in [`CongestionConfig`] or
 //! [`ReactionConfig`]. [`OBJECTS`] are the managed objects of the standard, with range and default.
 //!
+//! ```
+//! use quell_proto::control::pacer::{Pacer, Rule};
+//! use quell_proto::control::qcn::{CongestionPoint, QcnReaction, preset};
+//! use quell_proto::control::{Feedback, ReactionPoint};
+//! use quell_proto::dice::Dice;
+//! use quell_proto::units::{Bytes, Instant, Rate};
+//!
+//! let set = preset("standard-10G").expect("a preset of this crate");
+//! let mut switch = CongestionPoint::new(set.congestion, Dice::new(1, 0, 0));
+//! let mut source = QcnReaction::new(set.reaction, Dice::new(1, 1, 0));
+//! let mut pacer = Pacer::new(Rule::WholeFrame, Bytes::ZERO);
+//!
+//! // Frames find 100 kB queued, far above the set point of 26 kB, until one of them is sampled.
+//! let (frame, queued) = (Bytes::new(1500), Bytes::from_kb(100));
+//! let sample = (0..200).find_map(|_| switch.on_arrival(frame, queued, true)).expect("a sample every 150 kB");
+//!
+//! let now = Instant::START;
+//! pacer.on_sent(now, frame);
+//! source.on_feedback(now, Feedback::Cnm { quantised: sample.quantised });
+//! pacer.set_rate(now, source.limit());
+//! assert!(source.limit().is_some_and(|limit| limit < Rate::from_gbps(10)));
+//! assert!(pacer.ready_at(frame) > now + Rate::from_gbps(10).time_for(frame));
+//! ```
+//!
 //! # Where mixed feedback goes
 //!
 //! AF-QCN and its like weigh a flow's share into the feedback that its notification carries, and leave

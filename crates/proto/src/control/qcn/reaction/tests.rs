@@ -324,6 +324,18 @@ fn the_pseudo_code_halves_the_cycle_of_the_counter_that_is_past() {
 }
 
 #[test]
+fn the_pseudo_code_does_not_halve_the_cycle_of_the_other_counter() {
+    let mut flow = low_flow(traced(Profile::PseudoCode));
+    for _ in 0..6 {
+        flow.byte_event();
+    }
+    assert_eq!((flow.phase(), flow.bytes_left), (Phase::ActiveIncrease, 75_000));
+    let due = flow.next_timeout().unwrap();
+    flow.on_timeout(due);
+    assert_eq!(flow.next_timeout(), Some(due + Duration::from_ms(15)));
+}
+
+#[test]
 fn each_difference_between_the_sources_is_a_switch_of_its_own() {
     let standard = traced(Profile::Standard);
     // Half reloads in active increase, the boundary still at the threshold.
@@ -423,6 +435,14 @@ fn a_climb_reaches_a_target_it_can_only_halve_the_distance_to() {
         rate = rate.halfway_to(target);
     }
     assert_eq!(rate, target);
+}
+
+#[test]
+fn a_cut_rounds_down() {
+    // 129 less 129/128: one part and a bit.
+    assert_eq!(Fixed(129).less(1, 7), Fixed(127));
+    assert_eq!(Fixed(128).less(1, 7), Fixed(127));
+    assert_eq!(Fixed(199).percent(50), Fixed(99));
 }
 
 #[test]
