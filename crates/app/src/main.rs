@@ -1,2 +1,23 @@
-//! The command line of Quell.
-fn main() {}
+//! The command line of Quell. See `cli.rs` for what it takes, `commands/` for what it does.
+
+mod catalogue;
+mod cli;
+mod clock;
+mod commands;
+mod exit;
+mod out;
+mod progress;
+mod results;
+mod runner;
+mod source;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match commands::act(cli.command) {
+        Ok(exit) => exit.into(),
+        Err(failure) => failure.tell().into(),
+    }
+}

@@ -1,0 +1,215 @@
+//! What the command line takes. Each verb has its flags here and its work in `commands/`.
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// A laboratory for congestion in lossless Ethernet: describe a network in one file, run it exactly, see what
+/// happened.
+#[derive(Debug, Parser)]
+#[command(name = "quell", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Start with `quell list`, then `quell run qau/b1 --quick`.
+
+Exit codes: 0 done, every claim holds; 1 a claim failed; 2 the command line or a file does not make sense;
+3 an invariant broke while simulating; 4 the system could not read or write; 130 interrupted, results kept.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario: all its configurations and seeds, then judge its claims and write a report
+    Run(RunArgs),
+    /// Check a scenario and print every value it uses, with where the value comes from
+    Check(CheckArgs),
+    /// Write a commented scenario to start from
+    Init(InitArgs),
+    /// List the built-in scenarios, by family
+    List,
+    /// Print a built-in scenario
+    Show(ShowArgs),
+    /// Judge and draw recorded runs again
+    Report(ReportArgs),
+    /// Put two results side by side: what differs, and their figures overlaid
+    Compare(CompareArgs),
+    /// Say what a key of a scenario means: unit, range, default, source
+    Explain(ExplainArgs),
+    /// Print the JSON Schema of scenario files, for editors
+    Schema,
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man(ManArgs),
+}
+
+/// What `run` takes.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Where results go [default: results/<ID>, with `-quick` for a quick run]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Only configurations whose name matches; `*` stands for anything, and the flag may be repeated
+    #[arg(long = "config", value_name = "PATTERN")]
+    pub(crate) configurations: Vec<String>,
+    /// Runs at a time [default: one for each core]; results do not depend on it
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Fail unless the digest is this one; 16 digits are enough
+    #[arg(long, value_name = "HEX", value_parser = digest)]
+    pub(crate) expect_digest: Option<String>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress bar and no plots: only claims that fail, the digest and the report's path
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// A scenario and what is changed in it.
+#[derive(Debug, Args)]
+pub(crate) struct ScenarioArgs {
+    /// A built-in scenario such as qau/b1, or a file
+    #[arg(value_name = "ID|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: String,
+    /// The scenario's own short form
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The first seed, instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// How many seeds, instead of the scenario's number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) repeat: Option<u32>,
+    /// Set a value of the scenario, as in `--set scheme.gd=1/256`; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment)]
+    pub(crate) sets: Vec<(String, String)>,
+    /// Emit and parse every control frame as octets while simulating
+    #[arg(long)]
+    pub(crate) wire_check: bool,
+}
+
+/// What `check` takes.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Print nothing if all is well
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// What `init` takes.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// The file to write; `-` prints it
+    #[arg(value_name = "FILE", default_value = "my-network.toml", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+}
+
+/// What `show` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// A built-in scenario such as qau/b1
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+}
+
+/// What `report` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// A folder that `quell run` wrote
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No plots: only claims that fail, the digest and the report's path
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// What `compare` takes.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// A folder that `quell run` wrote, or the folder of one run in it
+    #[arg(value_name = "A", value_hint = ValueHint::DirPath)]
+    pub(crate) first: PathBuf,
+    /// Another one
+    #[arg(value_name = "B", value_hint = ValueHint::DirPath)]
+    pub(crate) second: PathBuf,
+    /// The page to write
+    #[arg(long, value_name = "FILE", default_value = "compare.html", value_hint = ValueHint::FilePath)]
+    pub(crate) out: PathBuf,
+}
+
+/// What `explain` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// A key as `--set` takes it, such as scheme.gd, or a table such as scheme; without one, all tables
+    #[arg(value_name = "PATH", default_value = "")]
+    pub(crate) path: String,
+}
+
+/// What `completions` takes.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// What `man` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Write a page for each verb into this folder instead
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((path, value)) if !path.trim().is_empty() => {
+            Ok((path.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("write it as PATH=VALUE, for example scheme.gd=1/256".to_owned()),
+    }
+}
+
+fn digest(text: &str) -> Result<String, String> {
+    let is_hex = text.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if is_hex && (16..=64).contains(&text.len()) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("a digest is 16 to 64 hexadecimal digits, as `quell run` prints it".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_assignment_is_cut_at_its_first_equals_sign() {
+        assert_eq!(assignment("a.b = c=d"), Ok(("a.b".to_owned(), "c=d".to_owned())));
+        assert!(assignment("a.b").is_err());
+        assert!(assignment("=1").is_err());
+    }
+
+    #[test]
+    fn sixteen_digits_of_a_digest_are_enough() {
+        assert_eq!(digest("0123456789ABCDEF"), Ok("0123456789abcdef".to_owned()));
+        assert!(digest("0123456789abcde").is_err());
+        assert!(digest("0123456789abcdeg").is_err());
+    }
+}

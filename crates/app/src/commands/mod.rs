@@ -1,0 +1,34 @@
+//! One file a verb. A verb that comes later (`suite`, `live`, `decode`, `bench`) is a variant of
+//! [`Command`](crate::cli::Command), a file here and a line in [`act`].
+
+mod check;
+mod compare;
+mod completions;
+mod explain;
+mod init;
+mod list;
+mod man;
+mod report;
+mod run;
+mod schema;
+mod show;
+
+use crate::cli::Command;
+use crate::exit::{Exit, Failure};
+
+/// Does what the command line asks.
+pub(crate) fn act(command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(args) => run::run(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Init(args) => init::init(&args),
+        Command::List => list::list(),
+        Command::Show(args) => show::show(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Compare(args) => compare::compare(&args),
+        Command::Explain(args) => explain::explain(&args),
+        Command::Schema => schema::schema(),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man(args) => man::man(&args),
+    }
+}

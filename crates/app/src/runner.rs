@@ -1,0 +1,361 @@
+//! The experiment runner: configurations and seeds in, one small extract a run out.
+//!
+//! Runs are independent, so each core takes the next one that is left. A run is recorded to disk while it runs
+//! and to memory for its extract; the memory is let go before the next run begins. A run that its folder already
+//! holds is read instead, which is how an interrupted experiment goes on.
+
+use crate::clock;
+use crate::progress::{Progress, Seen};
+use quell_proto::units::Instant;
+use quell_record::claim::{Claim, FigureSpec};
+use quell_record::{
+    Digest, DiskWriter, EntityId, Ending, Event, Experiment, FlowTotals, Manifest, ManifestDraft, Memory, Quantity,
+    RecordError, ResolvedValue, Sink, read_run,
+};
+use quell_report::Extract;
+use quell_sim::kernel::{self, Broken, Control};
+use quell_sim::scenario::plan::Plan;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time;
+
+/// One run to make.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job<'a> {
+    /// The configuration's name.
+    pub(crate) configuration: &'a str,
+    /// What it means.
+    pub(crate) plan: &'a Plan,
+    /// The seed.
+    pub(crate) seed: u64,
+}
+
+/// What all runs of an experiment share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bench<'a> {
+    /// Where they are recorded.
+    pub(crate) experiment: &'a Experiment,
+    /// What is asked of each.
+    pub(crate) claims: &'a [Claim],
+    /// What is drawn of each.
+    pub(crate) figures: &'a [FigureSpec],
+    /// Every value of the scenario, for the manifests.
+    pub(crate) resolved: &'a [ResolvedValue],
+}
+
+/// One run, over or not.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// The configuration.
+    pub(crate) configuration: String,
+    /// The seed.
+    pub(crate) seed: u64,
+    /// Its folder.
+    pub(crate) dir: PathBuf,
+    /// What became of it.
+    pub(crate) state: State,
+}
+
+/// What became of a run.
+#[derive(Debug)]
+pub(crate) enum State {
+    /// It came to its end.
+    Complete(Kept),
+    /// It was stopped before its end; what it had recorded is there.
+    Interrupted(Kept),
+    /// An invariant broke; what it had recorded until then is there.
+    Broken(String),
+    /// It never began.
+    NotBegun,
+    /// It could not be written or read.
+    Lost(RecordError),
+}
+
+/// What is kept of a run in memory.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// What claims and figures need.
+    pub(crate) extract: Extract,
+    /// The digest of all it said.
+    pub(crate) digest: Digest,
+    /// How it ended.
+    pub(crate) ending: Ending,
+    /// Whether it was there before, and was not run again.
+    pub(crate) was_there: bool,
+}
+
+/// How an experiment is watched and stopped while it runs.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// No further run may begin.
+    is_stopping: AtomicBool,
+    /// Somebody pressed Ctrl-C.
+    is_interrupted: AtomicBool,
+    running: Mutex<Vec<Arc<Control>>>,
+    ended_runs: AtomicUsize,
+    ended_ps: AtomicU64,
+    total_ps: AtomicU64,
+}
+
+impl Watch {
+    /// Ctrl-C ends the runs at their next sample; pressed again, it ends the process at once.
+    pub(crate) fn until_interrupted(self: &Arc<Watch>, announce: impl Fn() + Send + 'static) {
+        let watch = Arc::clone(self);
+        let handler = move || {
+            if watch.is_interrupted.swap(true, Ordering::SeqCst) {
+                std::process::exit(i32::from(crate::exit::Exit::Interrupted.code()));
+            }
+            announce();
+            watch.stop();
+        };
+        // Without a handler Ctrl-C simply ends the process; finished runs are on disk either way.
+        let _ = ctrlc::set_handler(handler);
+    }
+
+    /// Whether somebody pressed Ctrl-C.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.is_interrupted.load(Ordering::SeqCst)
+    }
+
+    /// Ends all runs at their next sample, and begins no other.
+    fn stop(&self) {
+        self.is_stopping.store(true, Ordering::SeqCst);
+        for control in self.running.lock().expect("no thread panics while it holds this").iter() {
+            control.stop.store(true, Ordering::SeqCst);
+        }
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::SeqCst)
+    }
+
+    fn begin(&self) -> Arc<Control> {
+        let control = Arc::new(Control::default());
+        self.running.lock().expect("no thread panics while it holds this").push(Arc::clone(&control));
+        // A stop that came just before the control was listed has not reached it.
+        if self.is_stopping() {
+            control.stop.store(true, Ordering::SeqCst);
+        }
+        control
+    }
+
+    fn end(&self, control: &Arc<Control>) {
+        let mut running = self.running.lock().expect("no thread panics while it holds this");
+        running.retain(|it| !Arc::ptr_eq(it, control));
+        self.ended_ps.fetch_add(control.now_ps.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    fn seen(&self, of_runs: usize) -> Seen {
+        let running = self.running.lock().expect("no thread panics while it holds this");
+        let now: u64 = running.iter().map(|it| it.now_ps.load(Ordering::Relaxed)).sum();
+        Seen {
+            runs: self.ended_runs.load(Ordering::Relaxed),
+            of_runs,
+            simulated_ps: self.ended_ps.load(Ordering::Relaxed) + now,
+            of_ps: self.total_ps.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Makes all the runs, `threads` at a time, and gives them back in the order of the jobs.
+pub(crate) fn run_all(
+    bench: Bench<'_>,
+    jobs: &[Job<'_>],
+    threads: usize,
+    watch: &Watch,
+    progress: &Progress,
+) -> Vec<Run> {
+    const TICK: time::Duration = time::Duration::from_millis(100);
+    watch.total_ps.store(jobs.iter().map(|job| job.plan.length.ps()).sum(), Ordering::Relaxed);
+    let next = AtomicUsize::new(0);
+    let mut runs: Vec<Option<Run>> = jobs.iter().map(|_| None).collect();
+    thread::scope(|scope| {
+        let (done, results) = mpsc::channel();
+        for _ in 0..threads.clamp(1, jobs.len().max(1)) {
+            let (done, next) = (done.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(index) else { return };
+                    let run = bench.make(job, watch);
+                    watch.ended_runs.fetch_add(1, Ordering::Relaxed);
+                    if done.send((index, run)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(done);
+        loop {
+            match results.recv_timeout(TICK) {
+                Ok((index, run)) => runs[index] = Some(run),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+            progress.show(watch.seen(jobs.len()));
+        }
+    });
+    runs.into_iter().map(|run| run.expect("every job was taken")).collect()
+}
+
+/// Reads every run an experiment has, without making any.
+pub(crate) fn read_all(bench: Bench<'_>) -> Vec<Run> {
+    let head = bench.experiment.head();
+    let pairs = head.configurations.iter().flat_map(|it| head.seeds.iter().map(|&seed| (it.name.as_str(), seed)));
+    pairs.map(|(configuration, seed)| bench.read(configuration, seed)).collect()
+}
+
+impl Bench<'_> {
+    /// Reads one run, if it is there.
+    pub(crate) fn read(&self, configuration: &str, seed: u64) -> Run {
+        let state = self.state_on_disk(configuration, seed).unwrap_or_else(State::Lost);
+        self.run(configuration, seed, state)
+    }
+
+    fn state_on_disk(&self, configuration: &str, seed: u64) -> Result<State, RecordError> {
+        let entry = self.experiment.run(configuration, seed)?;
+        if entry.manifest.is_none() {
+            return Ok(State::NotBegun);
+        }
+        let (manifest, recording) = read_run(&entry.dir)?;
+        let extract = Extract::take(&recording, configuration, seed, self.claims, self.figures);
+        let kept = Kept { extract, digest: manifest.digest, ending: manifest.ending, was_there: true };
+        if manifest.ending.complete {
+            return Ok(State::Complete(kept));
+        }
+        let summary = quell_record::read_summary(&entry.dir)?;
+        Ok(match summary.get("broken").and_then(serde_json::Value::as_str) {
+            Some(why) => State::Broken(why.to_owned()),
+            None => State::Interrupted(kept),
+        })
+    }
+
+    fn make(&self, job: &Job<'_>, watch: &Watch) -> Run {
+        let state = self.made(job, watch).unwrap_or_else(State::Lost);
+        if matches!(state, State::Lost(_)) {
+            // The next run would meet the same disk.
+            watch.stop();
+        }
+        self.run(job.configuration, job.seed, state)
+    }
+
+    fn made(&self, job: &Job<'_>, watch: &Watch) -> Result<State, RecordError> {
+        if watch.is_stopping() {
+            return Ok(State::NotBegun);
+        }
+        if self.experiment.run(job.configuration, job.seed)?.is_complete() {
+            watch.total_ps.fetch_sub(job.plan.length.ps(), Ordering::Relaxed);
+            return self.state_on_disk(job.configuration, job.seed);
+        }
+        let control = watch.begin();
+        let state = self.simulate(job, &control);
+        watch.end(&control);
+        state
+    }
+
+    fn simulate(&self, job: &Job<'_>, control: &Control) -> Result<State, RecordError> {
+        let catalog = job.plan.catalog();
+        let dir = self.experiment.run_dir(job.configuration, job.seed);
+        let disk = DiskWriter::create(&dir, &catalog, self.draft(job))?;
+        let mut recorder = Recorder { disk, memory: Memory::new(catalog), control };
+        let began = time::Instant::now();
+        let outcome = kernel::run(job.plan, job.seed, &mut recorder, control);
+        let wall_seconds = began.elapsed().as_secs_f64();
+        let ending = match &outcome {
+            Ok(outcome) => Ending {
+                complete: outcome.complete,
+                simulated_ps: outcome.ended.ps(),
+                events: outcome.events,
+                frame_hops: outcome.frame_hops,
+                wall_seconds,
+            },
+            Err(_) => Ending {
+                complete: false,
+                simulated_ps: control.now_ps.load(Ordering::Relaxed),
+                events: 0,
+                frame_hops: 0,
+                wall_seconds,
+            },
+        };
+        let Recorder { disk, memory, .. } = recorder;
+        let recording = memory.finish(ending.complete);
+        let extract = Extract::take(&recording, job.configuration, job.seed, self.claims, self.figures);
+        drop(recording);
+        let Manifest { digest, ending, .. } = disk.finish(ending, &self.summary(&extract, outcome.as_ref().err()))?;
+        let kept = Kept { extract, digest, ending, was_there: false };
+        Ok(match outcome {
+            Err(broken) => State::Broken(broken.to_string()),
+            Ok(outcome) if outcome.complete => State::Complete(kept),
+            Ok(_) => State::Interrupted(kept),
+        })
+    }
+
+    fn draft(&self, job: &Job<'_>) -> ManifestDraft {
+        ManifestDraft {
+            tool_version: self.experiment.head().tool_version.clone(),
+            scenario: self.experiment.head().scenario.clone(),
+            configuration: job.configuration.to_owned(),
+            seed: job.seed,
+            resolved: self.resolved.to_vec(),
+            started: clock::now(),
+            threads: 1,
+        }
+    }
+
+    /// What `summary.json` says of a run.
+    fn summary(&self, extract: &Extract, broken: Option<&Broken>) -> serde_json::Value {
+        let claims = self.claims.iter().zip(&extract.claims).filter_map(|(claim, taken)| {
+            Some(json!({ "claim": claim.text, "line": claim.line, "taken": taken.as_ref()? }))
+        });
+        let mut summary = json!({
+            "totals": extract.totals,
+            "flows": extract.flows,
+            "ports": extract.ports,
+            "claims": claims.collect::<Vec<_>>(),
+        });
+        if let Some(broken) = broken {
+            summary["broken"] = broken.to_string().into();
+        }
+        summary
+    }
+
+    fn run(&self, configuration: &str, seed: u64, state: State) -> Run {
+        let dir = self.experiment.run_dir(configuration, seed);
+        Run { configuration: configuration.to_owned(), seed, dir, state }
+    }
+}
+
+/// Records to disk and to memory, and ends the run when the disk fails.
+struct Recorder<'a> {
+    disk: DiskWriter,
+    memory: Memory,
+    control: &'a Control,
+}
+
+impl Sink for Recorder<'_> {
+    fn begin_samples(&mut self, at: Instant) {
+        if self.disk.has_failed() {
+            self.control.stop.store(true, Ordering::Relaxed);
+        }
+        self.disk.begin_samples(at);
+        self.memory.begin_samples(at);
+    }
+
+    fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
+        self.disk.sample(entity, quantity, value);
+        self.memory.sample(entity, quantity, value);
+    }
+
+    fn event(&mut self, event: Event) {
+        self.disk.event(event);
+        self.memory.event(event);
+    }
+
+    fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
+        self.disk.flow(flow, totals);
+        self.memory.flow(flow, totals);
+    }
+}

@@ -1,0 +1,188 @@
+//! Finding a scenario and reading its text: a built-in one by its name, any other by its file.
+
+use crate::catalogue;
+use crate::cli::ScenarioArgs;
+use crate::exit::Failure;
+use quell_record::ScenarioText;
+use quell_sim::scenario::{self, Problems, Request, Scenario};
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// No scenario is larger; what is, was named by mistake.
+const LARGEST: u64 = scenario::MOST_OCTETS as u64;
+
+/// A scenario's text, and where it came from.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// What the user calls it: a built-in name such as `qau/b1`, or the path of a file.
+    pub(crate) id: String,
+    /// What messages call its file.
+    pub(crate) file: String,
+    /// Its text.
+    pub(crate) text: String,
+    /// Where the file it extends is sought.
+    home: Home,
+}
+
+#[derive(Clone, Debug)]
+enum Home {
+    /// Beside the built-in scenario of this name.
+    BuiltIn(&'static str),
+    /// In this folder.
+    Folder(PathBuf),
+}
+
+impl Source {
+    /// Finds what the user named. A file wins over a built-in scenario of the same name only if the name says
+    /// that it is a file, by its ending or by a leading dot or slash.
+    pub(crate) fn find(name: &str) -> Result<Source, Failure> {
+        let path = Path::new(name);
+        let is_path = path.extension() == Some(OsStr::new("toml")) || name.starts_with(['.', '/']);
+        if !is_path && let Some(found) = catalogue::find(name) {
+            return Ok(Source::built_in(found));
+        }
+        if path.exists() {
+            return Source::file(path);
+        }
+        // `qau/b1.toml` is what messages and `show` call a built-in scenario's file.
+        if let Some(found) = name.strip_suffix(".toml").and_then(catalogue::find) {
+            return Ok(Source::built_in(found));
+        }
+        Err(missing(name))
+    }
+
+    /// A built-in scenario.
+    pub(crate) fn built_in(found: catalogue::BuiltIn) -> Source {
+        let (id, file, text) = (found.id.to_owned(), found.file(), found.text.to_owned());
+        Source { id, file, text, home: Home::BuiltIn(found.id) }
+    }
+
+    fn file(path: &Path) -> Result<Source, Failure> {
+        let text = read_text(path)?;
+        let name = path.display().to_string();
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Source { id: name.clone(), file: name, text, home: Home::Folder(folder) })
+    }
+
+    /// A name for a folder of results: the built-in name, or the file's without its ending.
+    pub(crate) fn folder(&self) -> PathBuf {
+        match &self.home {
+            Home::BuiltIn(id) => id.split('/').collect(),
+            Home::Folder(_) => Path::new(&self.file).file_stem().map(PathBuf::from).unwrap_or_default(),
+        }
+    }
+
+    /// The text of the file that this one extends.
+    pub(crate) fn base(&self, name: &str) -> Result<String, Failure> {
+        match &self.home {
+            Home::BuiltIn(id) => {
+                let family = id.rsplit_once('/').map_or("", |(family, _)| family);
+                let name = name.strip_suffix(".toml").unwrap_or(name);
+                let beside = if family.is_empty() { name.to_owned() } else { format!("{family}/{name}") };
+                let found = catalogue::find(&beside).or_else(|| catalogue::find(name));
+                found.map(|it| it.text.to_owned()).ok_or_else(|| missing(name))
+            }
+            Home::Folder(folder) => {
+                let path = folder.join(name);
+                if path.exists() {
+                    return read_text(&path);
+                }
+                // A file of the user's may build on a built-in scenario.
+                let built_in = catalogue::find(name.strip_suffix(".toml").unwrap_or(name));
+                built_in.map(|it| it.text.to_owned()).ok_or_else(|| missing(&path.display().to_string()))
+            }
+        }
+    }
+}
+
+/// A scenario that was found and understood.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// Where it came from.
+    pub(crate) source: Source,
+    /// Its text as manifests keep it, with that of the file it extends.
+    pub(crate) kept: ScenarioText,
+    /// What it means.
+    pub(crate) scenario: Scenario,
+}
+
+/// Finds a scenario and reads it as the command line wants it.
+pub(crate) fn load(args: &ScenarioArgs) -> Result<Loaded, Failure> {
+    let source = Source::find(&args.scenario)?;
+    let base = RefCell::new(None);
+    let without_base = RefCell::new(None);
+    let find_base = |name: &str| match source.base(name) {
+        Ok(text) => {
+            base.replace(Some(text.clone()));
+            Some(text)
+        }
+        Err(failure) => {
+            without_base.replace(Some(failure));
+            None
+        }
+    };
+    let request = Request {
+        file: &source.file,
+        text: &source.text,
+        base: &find_base,
+        sets: &args.sets,
+        quick: args.quick,
+        repeat: args.repeat,
+        seed: args.seed,
+        wire_check: args.wire_check,
+    };
+    let scenario = scenario::read(request).map_err(|problems| {
+        let mut failure = Failure::from(problems);
+        if let Some(why) = without_base.take() {
+            failure.message = format!("{}\n{}", failure.message, why.message);
+            failure.hint = why.hint;
+        }
+        failure
+    })?;
+    let kept = ScenarioText {
+        id: source.id.clone(),
+        file: source.file.clone(),
+        text: source.text.clone(),
+        base: base.into_inner(),
+    };
+    Ok(Loaded { source, kept, scenario })
+}
+
+fn missing(name: &str) -> Failure {
+    let failure = Failure::invalid(format!("{name}: there is no such file and no built-in scenario of that name"));
+    let near = catalogue::near(name.trim_end_matches(".toml"));
+    match near.as_slice() {
+        [] => failure.hint("`quell list` shows the built-in scenarios; `quell init` writes one to start from"),
+        near => failure.hint(format!("is it `{}`?", near.join("` or `"))),
+    }
+}
+
+/// Reads a text file of bounded size, or says why it is none.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    let shown = path.display();
+    let refused = |error| Failure::io(path, "read", &error);
+    let found = path.metadata().map_err(refused)?;
+    if found.is_dir() {
+        return Err(Failure::invalid(format!("{shown}: is a folder, not a scenario file"))
+            .hint("name the file in it; a folder of results is for `quell report`"));
+    }
+    let too_large = |size: String| {
+        Failure::invalid(format!("{shown}: has {size}; a scenario has at most {} MB", LARGEST / 1_000_000))
+            .hint("is it a recording? `quell report` takes the folder it lies in")
+    };
+    if found.len() > LARGEST {
+        return Err(too_large(format!("{} MB", found.len().div_ceil(1_000_000))));
+    }
+    let mut octets = Vec::new();
+    // A device or pipe does not say its size beforehand.
+    let all = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut octets));
+    all.map_err(refused)?;
+    if octets.len() as u64 > LARGEST {
+        return Err(too_large(format!("more than {} MB", LARGEST / 1_000_000)));
+    }
+    let text = scenario::check_text(&shown.to_string(), &octets);
+    text.map(str::to_owned).map_err(|problem| Problems(vec![problem]).into())
+}
