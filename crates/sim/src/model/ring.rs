@@ -37,9 +37,9 @@ impl Ring {
 
     /// The members, beginning with the one whose turn it is and going round once.
     #[inline]
-    pub(crate) fn round(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn round(&self) -> Round<'_> {
         let turn = self.turn as usize;
-        self.members(turn, usize::MAX).chain(self.members(0, turn))
+        Round { ring: self, at: turn, turn, wrapped: false }
     }
 
     /// The next round begins after this member.
@@ -48,26 +48,42 @@ impl Ring {
         self.turn = member as u32 + 1;
     }
 
-    /// Members from `from` up to but not including `to`, ascending.
+    /// The first member not below `from`.
     #[inline]
-    fn members(&self, from: usize, to: usize) -> impl Iterator<Item = usize> {
-        let words = self.rest.len() + 1;
-        (from / 64..words.min(to.div_ceil(64))).flat_map(move |index| {
-            let mut word = if index == 0 { self.first } else { self.rest[index - 1] };
-            if index == from / 64 {
-                word &= !0 << (from % 64);
-            }
-            if to / 64 == index {
-                word &= (1 << (to % 64)) - 1;
-            }
-            std::iter::from_fn(move || {
-                (word != 0).then(|| {
-                    let bit = word.trailing_zeros() as usize;
-                    word &= word - 1;
-                    index * 64 + bit
-                })
-            })
-        })
+    fn first_from(&self, from: usize) -> Option<usize> {
+        let mut index = from / 64;
+        let mut word = if index == 0 { self.first } else { *self.rest.get(index - 1)? };
+        word &= !0 << (from % 64);
+        while word == 0 {
+            word = *self.rest.get(index)?;
+            index += 1;
+        }
+        Some(index * 64 + word.trailing_zeros() as usize)
+    }
+}
+
+/// A walk round a [`Ring`].
+#[derive(Clone, Debug)]
+pub(crate) struct Round<'a> {
+    ring: &'a Ring,
+    at: usize,
+    turn: usize,
+    wrapped: bool,
+}
+
+impl Iterator for Round<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let mut found = self.ring.first_from(self.at);
+        if found.is_none() && !self.wrapped {
+            self.wrapped = true;
+            found = self.ring.first_from(0);
+        }
+        let member = found.filter(|member| !self.wrapped || *member < self.turn)?;
+        self.at = member + 1;
+        Some(member)
     }
 }
 

@@ -65,6 +65,15 @@ impl Arrivals {
         self.on && now < self.stop
     }
 
+    /// How many frames a constant source offers from its next one up to but not including `until`; `None` for other
+    /// patterns, which must be drawn to know.
+    pub(crate) fn offers_before(&self, until: Instant) -> Option<u64> {
+        let Pattern::Constant { interval } = self.pattern else { return None };
+        let until = until.min(self.stop);
+        let span = until.saturating_since(self.next).ps();
+        Some(span.div_ceil(interval.ps()))
+    }
+
     /// Draws a number below `n`, for the choice among several flows.
     #[inline]
     pub(crate) fn choose(&mut self, n: u64) -> u64 {
@@ -186,6 +195,25 @@ mod tests {
         }
         assert!((spent[1] / 10_000.0 / 20e9 - 1.0).abs() < 0.05, "{spent:?}");
         assert!((spent[0] / 10_000.0 / 5e9 - 1.0).abs() < 0.05, "{spent:?}");
+    }
+
+    #[test]
+    fn the_offers_of_a_constant_source_can_be_counted_without_drawing_them() {
+        let pattern = Pattern::Constant { interval: Duration::from_us(1) };
+        let start = Instant::from_ps(500_000);
+        let mut process = Arrivals::new(pattern, start, Instant::from_ps(7_000_000), Dice::new(1, 1, 1));
+        for until in [0, 500_000, 500_001, 1_500_000, 1_500_001, 9_000_000] {
+            let until = Instant::from_ps(until);
+            let mut drawn = process.clone();
+            let mut count = 0;
+            while drawn.next() < until {
+                drawn.advance();
+                count += 1;
+            }
+            assert_eq!(process.offers_before(until), Some(count), "before {until}");
+        }
+        process.advance();
+        assert_eq!(process.offers_before(Instant::from_ps(1_500_000)), Some(0));
     }
 
     #[test]

@@ -54,6 +54,8 @@ struct Path {
     limiter: u32,
     /// The source to ask for another frame when one leaves, if it is a greedy one.
     greedy: Option<u32>,
+    /// The source that is parked while this queue holds a frame, if it has the queue to itself.
+    parked: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -63,6 +65,11 @@ struct Source {
     frame: u16,
     /// What is left of a finite message.
     left: Option<u64>,
+    /// Whether it is the only one to fill its queue, and can be counted without being drawn. Such a source gives its
+    /// next frame when the last one leaves: what waits behind it is a number, not memory, and wakes nobody.
+    parks: bool,
+    /// Frames counted as offered that have not been given yet.
+    counted: u64,
 }
 
 impl Host {
@@ -75,7 +82,7 @@ impl Host {
         let last_flow = plan.flows.iter().rposition(own).map_or(first_flow, |last| last + 1);
         let mut numbers = Numbering::new(host.adapter.queueing, host.adapter.limiter, classes);
         let mut paths: Vec<Path> = (first_flow..last_flow)
-            .map(|flow| numbers.path(net.flows[flow].to, net.flows[flow].class, flow))
+            .map(|flow| numbers.path(net.flows[flow].to, net.flows[flow].class))
             .collect();
         let mut sources = Vec::new();
         let mut due = BinaryHeap::new();
@@ -97,8 +104,11 @@ impl Host {
                 flows: source.flows.iter().map(|flow| flow.0).collect(),
                 frame: u16::try_from(source.frame.get()).expect("a plan's frames fit an Ethernet"),
                 left: source.message.map(|message| message.get()),
+                parks: false,
+                counted: 0,
             });
         }
+        park_lone_sources(&mut sources, &mut paths, first_flow, host.adapter.queueing);
         let rate = net.wires[outbound as usize].speed.rate();
         let limiters = (0..numbers.limiters)
             .map(|limiter| {
@@ -359,6 +369,11 @@ impl Host {
         self.sender.send(handle, net);
         if let Some(source) = path.greedy {
             self.give(source as usize, net.now, net);
+        } else if let Some(source) = path.parked {
+            let next = self.sources[source as usize].arrivals.next();
+            if next != Instant::NEVER {
+                self.due.push(Reverse((next, source)));
+            }
         }
     }
 
@@ -433,9 +448,12 @@ impl Host {
             if at > until {
                 return;
             }
-            let arrivals = &mut self.sources[number as usize].arrivals;
-            arrivals.advance();
-            match arrivals.next() {
+            self.sources[number as usize].arrivals.advance();
+            let parks = self.sources[number as usize].parks;
+            match self.sources[number as usize].arrivals.next() {
+                _ if parks => {
+                    self.due.pop();
+                }
                 Instant::NEVER => {
                     self.due.pop();
                 }
@@ -469,7 +487,11 @@ impl Host {
             flows => flows[source.arrivals.choose(flows.len() as u64) as usize],
         };
         let sent = &mut net.sent[flow as usize];
-        sent.offered += u64::from(length);
+        if source.counted > 0 {
+            source.counted -= 1;
+        } else {
+            sent.offered += u64::from(length);
+        }
         let sequence = sent.frames;
         sent.frames += 1;
         let super::net::Flow { to, class, .. } = net.flows[flow as usize];
@@ -502,6 +524,12 @@ impl Host {
     /// change by it.
     pub(crate) fn catch_up(&mut self, net: &mut Net) {
         self.pull_until(Instant::from_ps(net.now.ps().saturating_sub(1)), net);
+        for source in self.sources.iter_mut().filter(|source| source.parks) {
+            let waiting = source.arrivals.offers_before(net.now).unwrap_or(0);
+            let new = waiting.saturating_sub(source.counted);
+            net.sent[source.flows[0] as usize].offered += new * u64::from(source.frame);
+            source.counted += new;
+        }
     }
 
     /// The link failed or came back.
@@ -511,6 +539,31 @@ impl Host {
         net.port_event(self.sender.wire, 0, kind, None, 0);
         if up {
             self.look_if_free(net);
+        }
+    }
+}
+
+/// Marks the sources that can be parked.
+fn park_lone_sources(
+    sources: &mut [Source],
+    paths: &mut [Path],
+    first_flow: usize,
+    queueing: AdapterQueueing,
+) {
+    if !matches!(queueing, AdapterQueueing::PerDestination) {
+        return;
+    }
+    let path_of = |flow: u32| flow as usize - first_flow;
+    for number in 0..sources.len() {
+        let source = &sources[number];
+        let countable = source.left.is_none() && source.arrivals.offers_before(Instant::START).is_some();
+        let [flow] = source.flows[..] else { continue };
+        let queue = paths[path_of(flow)].queue;
+        let feeders = sources.iter().flat_map(|source| &source.flows);
+        let alone = feeders.filter(|flow| paths[path_of(**flow)].queue == queue).count() == 1;
+        if countable && alone {
+            sources[number].parks = true;
+            paths[path_of(flow)].parked = Some(number as u32);
         }
     }
 }
@@ -533,7 +586,7 @@ impl Numbering {
         Numbering { queueing, scope, queues, limiters: 0, by_destination: std::collections::HashMap::new() }
     }
 
-    fn path(&mut self, to: u32, class: u8, _flow: usize) -> Path {
+    fn path(&mut self, to: u32, class: u8) -> Path {
         let known = self.by_destination.get(&(to, class)).copied();
         let queue = match (self.queueing, known) {
             (AdapterQueueing::PerDestination, Some(path)) => path.queue,
@@ -553,7 +606,7 @@ impl Numbering {
                 self.limiters - 1
             }
         };
-        let path = Path { queue, limiter, greedy: None };
+        let path = Path { queue, limiter, greedy: None, parked: None };
         self.by_destination.insert((to, class), path);
         path
     }
