@@ -343,8 +343,11 @@ pub(crate) fn range_in_words(unit: Unit, low: f64, high: f64) -> String {
     join_range(&unit.show(low), &unit.show(high))
 }
 
-/// `a kB` and `b kB` as `a … b kB`: a shared unit is said once.
+/// `a kB` and `b kB` as `a … b kB`: a shared unit is said once, and so are equal ends.
 fn join_range(low: &str, high: &str) -> String {
+    if low == high {
+        return low.to_owned();
+    }
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} … {high}"),
         _ => format!("{low} … {high}"),

@@ -62,7 +62,11 @@ impl Unit {
         let number = if self == Unit::Count && value.fract() == 0.0 {
             format!("{value:.0}")
         } else {
-            significant(value / scale.divisor, digits)
+            // Not quite all is not all: 99.97 % keeps the digits that say so.
+            let short_of_all = self == Unit::Fraction && value < 1.0;
+            let enough = (digits..digits + 4).map(|digits| significant(value / scale.divisor, digits));
+            let mut enough = enough.skip_while(|number| short_of_all && number.starts_with("100"));
+            enough.next().unwrap_or_else(|| significant(value / scale.divisor, digits))
         };
         joined(&number, scale.name)
     }
@@ -110,9 +114,12 @@ pub(crate) fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
     }
-    let magnitude = value.abs().log10().floor();
     // At most a dozen decimals: what is smaller than that is nothing to a reader.
-    let decimals = (digits as f64 - 1.0 - magnitude).clamp(0.0, 12.0);
+    let decimals = |magnitude: f64| (digits as f64 - 1.0 - magnitude).clamp(0.0, 12.0);
+    let magnitude = value.abs().log10().floor();
+    let up = 10_f64.powf(magnitude + 1.0) - 0.5 * 10_f64.powf(-decimals(magnitude));
+    let magnitude = if value.abs() >= up { magnitude + 1.0 } else { magnitude };
+    let decimals = decimals(magnitude);
     format!("{value:.*}", decimals as usize)
 }
 
@@ -130,6 +137,8 @@ mod tests {
         assert_eq!(Unit::BitsPerSecond.show(2.5e9), "2.50 Gb/s");
         assert_eq!(Unit::Seconds.show(0.0742), "74.2 ms");
         assert_eq!(Unit::Fraction.show(0.9731), "97.3 %");
+        assert_eq!(Unit::Fraction.show(0.9997), "99.97 %");
+        assert_eq!(Unit::Fraction.show(1.0), "100 %");
         assert_eq!(Unit::Count.show(12.0), "12");
         assert_eq!(Unit::Bytes.show(999.9), "1.00 kB");
         assert_eq!(Unit::Seconds.show(0.0), "0 s");

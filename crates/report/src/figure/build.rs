@@ -35,7 +35,7 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
         _ if spec.overlay => vec![overlay(spec.kind, &parts, &mut palette)],
         _ => parts.iter().map(|part| panel(spec.kind, part, &mut palette)).collect(),
     };
-    Figure {
+    let mut figure = Figure {
         title: spec.title.clone(),
         stem: stem(index, &spec.title),
         kind: spec.kind,
@@ -47,7 +47,11 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
             FigureKind::Cnms => Unit::Plain,
         },
         panels,
+    };
+    if !figure.has_common_scale() {
+        figure.caption.push_str(" Each panel has a vertical scale of its own.");
     }
+    figure
 }
 
 /// One configuration's runs.

@@ -9,6 +9,8 @@ use std::ops::Range;
 
 /// More intervals than this no figure shows.
 const MOST_POINTS: usize = 1000;
+/// Notifications come one by one; only over longer intervals do they make a rate.
+const MOST_COUNTS: usize = 100;
 /// More lines than this a panel does not tell apart.
 const MOST_LINES: usize = 10;
 /// More bars than this a group does not tell apart.
@@ -57,9 +59,11 @@ impl Drawn {
         let buckets = match spec.kind {
             FigureKind::Shares if samples.is_empty() => Vec::new(),
             FigureKind::Shares => vec![samples.clone()],
-            _ => buckets(recording, samples.clone()),
+            FigureKind::Cnms => buckets(recording, samples.clone(), MOST_COUNTS),
+            _ => buckets(recording, samples.clone(), MOST_POINTS),
         };
-        let several = buckets.iter().any(|bucket| bucket.len() > 1) && spec.kind != FigureKind::Shares;
+        let several = buckets.iter().any(|bucket| bucket.len() > 1)
+            && !matches!(spec.kind, FigureKind::Shares | FigureKind::Cnms | FigureKind::Pause);
         let lines: Vec<DrawnLine> = entities
             .iter()
             .filter_map(|&entity| line(recording, spec.kind, entity, &buckets, several))
@@ -77,13 +81,13 @@ impl Drawn {
     }
 }
 
-/// Runs of samples of about equal length, at most [`MOST_POINTS`]. A short sample, taken because a claim's
+/// Runs of samples of about equal length, at most `most`. A short sample, taken because a claim's
 /// window ends there, joins its neighbour: by itself it would show a rate that never was.
-fn buckets(recording: &Recording, samples: Range<usize>) -> Vec<Range<usize>> {
+fn buckets(recording: &Recording, samples: Range<usize>, most: usize) -> Vec<Range<usize>> {
     let lengths: Vec<f64> = samples.clone().map(|it| recording.interval(it).ps() as f64).collect();
     let total: f64 = lengths.iter().sum();
     let typical = stats::median(&lengths).unwrap_or(0.0);
-    let wanted = typical.max(total / MOST_POINTS as f64) * (1.0 - 1e-9);
+    let wanted = typical.max(total / most as f64) * (1.0 - 1e-9);
     let mut buckets = Vec::new();
     let (mut first, mut lasted) = (samples.start, 0.0);
     for (sample, length) in samples.clone().zip(lengths) {

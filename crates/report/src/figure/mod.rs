@@ -160,6 +160,18 @@ impl Figure {
         both
     }
 
+    /// Whether all panels have one vertical scale. Where the largest values of two panels differ by more than
+    /// [`Figure::COMMON_UP_TO`] they have their own, or the smaller would be a flat line.
+    pub fn has_common_scale(&self) -> bool {
+        let tops = || self.panels.iter().map(Panel::top).filter(|top| *top > 0.0);
+        let (most, least) = (tops().fold(0.0, f64::max), tops().fold(f64::INFINITY, f64::min));
+        let has_bars = self.panels.iter().any(|panel| matches!(panel.body, Body::Bars(_)));
+        has_bars || !least.is_finite() || most <= least * Figure::COMMON_UP_TO
+    }
+
+    /// How far panels on one scale may differ.
+    pub const COMMON_UP_TO: f64 = 6.0;
+
     /// Whether there is any number in it.
     pub fn is_empty(&self) -> bool {
         self.panels.iter().all(|panel| match &panel.body {
@@ -170,6 +182,29 @@ impl Figure {
 }
 
 impl Panel {
+    /// The largest value it shows.
+    fn top(&self) -> f64 {
+        let finite = |most: f64, value: f64| if value.is_finite() { most.max(value) } else { most };
+        let references = self.references.iter().map(|it| it.value).fold(0.0, finite);
+        let values = match &self.body {
+            Body::Lines(lines) => lines
+                .iter()
+                .flat_map(|line| line.values.iter().chain(line.band.iter().flat_map(|band| &band.1)))
+                .copied()
+                .fold(0.0, finite),
+            Body::Rows(_) => 1.0,
+            Body::Bars(groups) => {
+                groups.iter().flat_map(|it| &it.bars).map(|bar| bar.value.max(bar.range.1)).fold(0.0, finite)
+            }
+        };
+        // A target far above everything measured must not press the data flat.
+        if values > 0.0 && references > values * Figure::COMMON_UP_TO {
+            values
+        } else {
+            values.max(references)
+        }
+    }
+
     fn take_in(&mut self, other: Panel) {
         match (&mut self.body, other.body) {
             (Body::Lines(mine), Body::Lines(theirs)) | (Body::Rows(mine), Body::Rows(theirs)) => {

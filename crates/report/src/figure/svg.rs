@@ -19,9 +19,6 @@ const TICK: f64 = 4.0;
 const SMALL: f64 = 10.0;
 const BODY: f64 = 11.0;
 const ROW: f64 = 13.0;
-/// Panels whose ranges differ by more than this get axes of their own: on a common one the smaller would be flat.
-const COMMON_UP_TO: f64 = 6.0;
-
 pub(super) fn draw(figure: &Figure) -> String {
     let layout = Layout::of(figure);
     let mut svg = Svg::default();
@@ -61,10 +58,9 @@ impl Layout {
             _ if has_rows => 2,
             _ => 3,
         };
-        let tops: Vec<f64> = figure.panels.iter().map(top).collect();
+        let tops: Vec<f64> = figure.panels.iter().map(Panel::top).collect();
         let most = tops.iter().copied().fold(0.0, f64::max);
-        let least = tops.iter().copied().filter(|top| *top > 0.0).fold(f64::INFINITY, f64::min);
-        let common = !least.is_finite() || most <= least * COMMON_UP_TO || has_bars;
+        let common = figure.has_common_scale();
         let unit = figure.unit.scale_for(most);
         let tops =
             tops.iter().map(|top| if common { most } else { *top }).map(|it| round_up(it / unit.divisor));
@@ -76,7 +72,7 @@ impl Layout {
             ticks.map(|(_, label)| width(&label, SMALL)).fold(0.0, f64::max)
         };
         let left = labels + TICK + if has_rows { 10.0 } else { 26.0 };
-        let gap = if common && !has_rows { 18.0 } else { labels + TICK + 14.0 };
+        let gap = if common && !has_rows { 28.0 } else { labels + TICK + 14.0 };
         let plot_width = (WIDTH - left - 12.0 - gap * (columns as f64 - 1.0)) / columns as f64;
         let height_of = |panel: &Panel| match &panel.body {
             Body::Rows(rows) => ROW * rows.len().max(1) as f64,
@@ -139,8 +135,10 @@ impl Layout {
                     let level = vertical.place(reference.value / self.unit.divisor);
                     svg.line((x, level), (x + self.plot_width, level), "#555", 1.0, Some("6 3"));
                 }
+                // Many bands over each other turn grey; the more there are, the lighter each.
+                let opacity = [0.2, 0.2, 0.2, 0.14, 0.11, 0.09].get(lines.len()).copied().unwrap_or(0.07);
                 for line in lines {
-                    self.draw_band(svg, line, across, vertical);
+                    self.draw_band(svg, line, opacity, (across, vertical));
                 }
                 for line in lines {
                     self.draw_line(svg, line, across, vertical);
@@ -205,7 +203,7 @@ impl Layout {
         }
     }
 
-    fn draw_band(&self, svg: &mut Svg, line: &Line, across: Scale, vertical: Scale) {
+    fn draw_band(&self, svg: &mut Svg, line: &Line, opacity: f64, (across, vertical): (Scale, Scale)) {
         let Some((low, high)) = &line.band else { return };
         let xs = middles(line).map(|time| across.place(time / self.time.divisor));
         let level = |value: &f64| vertical.place(value / self.unit.divisor);
@@ -216,7 +214,7 @@ impl Layout {
         }
         let path = format!("{}L{}Z", path(upper.iter().copied()), &path(lower.iter().rev().copied())[1..]);
         let colour = COLOURS[line.colour % COLOURS.len()];
-        let _ = writeln!(svg.body, r#"<path d="{path}" fill="{colour}" fill-opacity="0.18"/>"#);
+        let _ = writeln!(svg.body, r#"<path d="{path}" fill="{colour}" fill-opacity="{opacity}"/>"#);
     }
 
     fn draw_line(&self, svg: &mut Svg, line: &Line, across: Scale, vertical: Scale) {
@@ -337,13 +335,13 @@ impl Layout {
         let has_rows = figure.panels.iter().any(|panel| matches!(panel.body, Body::Rows(_)));
         let has_bars = figure.panels.iter().any(|panel| matches!(panel.body, Body::Bars(_)));
         let mut bottom = self.bottom;
-        if !has_rows && !figure.panels.is_empty() {
+        if !has_rows {
             let name = named(figure.quantity(), self.unit.name);
-            let first = self.boxes.first().map_or(0.0, |(y, _)| *y);
-            let last = self.boxes.last().map_or(0.0, |(y, height)| y + height);
-            let (x, y) = (12.0, f64::midpoint(first, last));
-            let turn = format!(r#" transform="rotate(-90 {x:.1} {y:.1})""#);
-            svg.text(x, y, &name, &Text { anchor: "middle", turn, ..Text::body() });
+            for (y, height) in self.boxes.iter().step_by(self.columns) {
+                let (x, y) = (12.0, y + height / 2.0);
+                let turn = format!(r#" transform="rotate(-90 {x:.1} {y:.1})""#);
+                svg.text(x, y, &name, &Text { anchor: "middle", turn, ..Text::body() });
+            }
         }
         if !has_bars && !figure.panels.is_empty() {
             let spare = if self.columns == 1 || !self.common || has_rows { 4.0 } else { 18.0 };
@@ -452,24 +450,6 @@ fn dash(colour: usize, dashed: bool) -> Option<&'static str> {
         (_, false) => Some("2 2"),
         (_, true) => Some("7 2 2 2"),
     }
-}
-
-fn top(panel: &Panel) -> f64 {
-    let finite = |most: f64, value: f64| if value.is_finite() { most.max(value) } else { most };
-    let references = panel.references.iter().map(|it| it.value).fold(0.0, finite);
-    let values = match &panel.body {
-        Body::Lines(lines) => lines
-            .iter()
-            .flat_map(|line| line.values.iter().chain(line.band.iter().flat_map(|band| &band.1)))
-            .copied()
-            .fold(0.0, finite),
-        Body::Rows(_) => 1.0,
-        Body::Bars(groups) => {
-            groups.iter().flat_map(|it| &it.bars).map(|bar| bar.value.max(bar.range.1)).fold(0.0, finite)
-        }
-    };
-    // A target far above everything measured must not press the data flat.
-    if values > 0.0 && references > values * COMMON_UP_TO { values } else { values.max(references) }
 }
 
 fn lines_in(figure: &Figure) -> impl Iterator<Item = &Line> {

@@ -16,6 +16,7 @@ const MANY: usize = 40;
 /// The report as one self-contained HTML page. Figures link to `figures/STEM.svg` and `.csv` beside it.
 pub fn page(report: &Report) -> String {
     let tally = Tally::of(&report.verdicts);
+    let is_large = report.verdicts.len() > MANY;
     let view = PageView {
         title: &report.title,
         id: &report.id,
@@ -25,8 +26,8 @@ pub fn page(report: &Report) -> String {
         paragraphs: paragraphs(&report.about),
         tally: tally.in_words(),
         failing: tally.failing,
-        claims: claims(&report.verdicts),
-        is_large: report.verdicts.len() > MANY,
+        claims: claims(&report.verdicts, is_large),
+        is_large,
         columns: columns(&report.verdicts),
         figures: report.figures.iter().map(FigureView::of).collect(),
         configurations: report.configurations.iter().map(ConfigurationView::of).collect(),
@@ -141,7 +142,7 @@ pub(super) fn state_of(holds: Option<bool>) -> (&'static str, &'static str) {
 }
 
 /// Verdicts of one claim are neighbours; two claims may share their words, but not their line.
-fn claims(verdicts: &[Verdict]) -> Vec<ClaimView> {
+fn claims(verdicts: &[Verdict], failing_first: bool) -> Vec<ClaimView> {
     let same = |a: &Verdict, b: &Verdict| a.claim == b.claim && a.line == b.line;
     verdicts
         .chunk_by(same)
@@ -155,6 +156,10 @@ fn claims(verdicts: &[Verdict]) -> Vec<ClaimView> {
                 _ => "fails",
             };
             let wanted = group[0].wanted.clone();
+            let mut rows: Vec<&Verdict> = group.iter().collect();
+            if failing_first {
+                rows.sort_by_key(|it| it.holds != Some(false));
+            }
             ClaimView {
                 number: index + 1,
                 text: group[0].claim.clone(),
@@ -163,7 +168,7 @@ fn claims(verdicts: &[Verdict]) -> Vec<ClaimView> {
                 holding,
                 failing,
                 state,
-                rows: group.iter().map(VerdictView::of).collect(),
+                rows: rows.into_iter().map(VerdictView::of).collect(),
             }
         })
         .collect()
