@@ -1,7 +1,7 @@
 //! From recordings to verdicts, figures and pages.
 //!
-//! [`Extract::take`] keeps what one recording has to say; [`judge`] and [`figures`] put the runs together;
-//! [`page`] and [`text`](render::text) show them. Nothing here knows whether a simulation or a live network
+//! [`Extract::take`] keeps what one recording has to say; [`judge()`] and [`figures`] put the runs together;
+//! [`page`] and [`text`] show them. Nothing here knows whether a simulation or a live network
 //! was recorded.
 
 pub mod extract;

@@ -98,7 +98,7 @@ pub struct Bar {
     pub range: (f64, f64),
     /// Its colour, as an index into the palette.
     pub colour: usize,
-    /// Whether it is hatched: the second of two compared runs.
+    /// Whether it is pale: the second of two compared runs.
     pub dashed: bool,
 }
 
@@ -139,16 +139,23 @@ impl Figure {
         }
     }
 
-    /// Two figures as one: the second's lines are dashed and its bars hatched, in the colours of the first's
-    /// of the same name.
+    /// Two figures as one: the second's lines are dashed, its bars pale and its rows orange, in the colours of
+    /// the first's of the same name.
     pub fn overlaid(&self, other: &Figure, names: [&str; 2]) -> Figure {
         let mut both = self.clone();
-        both.caption = format!("Solid: {}. Dashed: {}. {}", names[0], names[1], self.caption);
+        let [first, second] = match self.kind {
+            FigureKind::Shares => ["Full", "Pale"],
+            FigureKind::Pause => ["Black", "Orange"],
+            _ => ["Solid", "Dashed"],
+        };
+        both.caption = format!("{first}: {}. {second}: {}. {}", names[0], names[1], self.caption);
+        let colours = self.colours();
         for panel in &mut both.panels {
             panel.body.label(names[0]);
         }
         for panel in &other.panels {
             let mut panel = panel.clone();
+            panel.body.recolour(&colours);
             panel.body.label(names[1]);
             panel.body.dash();
             let lone = self.panels.len() == 1 && other.panels.len() == 1;
@@ -158,6 +165,25 @@ impl Figure {
             }
         }
         both
+    }
+
+    /// Which colour each name has.
+    fn colours(&self) -> Vec<(String, usize)> {
+        let mut colours: Vec<(String, usize)> = Vec::new();
+        for panel in &self.panels {
+            match &panel.body {
+                Body::Lines(lines) | Body::Rows(lines) => {
+                    colours.extend(lines.iter().map(|line| (line.name.clone(), line.colour)));
+                }
+                Body::Bars(groups) => {
+                    let bars = groups.iter().flat_map(|group| &group.bars);
+                    colours.extend(bars.map(|bar| (bar.name.clone(), bar.colour)));
+                }
+            }
+        }
+        colours.sort();
+        colours.dedup();
+        colours
     }
 
     /// Whether all panels have one vertical scale. Where the largest values of two panels differ by more than
@@ -210,7 +236,14 @@ impl Panel {
             (Body::Lines(mine), Body::Lines(theirs)) | (Body::Rows(mine), Body::Rows(theirs)) => {
                 mine.extend(theirs);
             }
-            (Body::Bars(mine), Body::Bars(theirs)) => mine.extend(theirs),
+            (Body::Bars(mine), Body::Bars(theirs)) => {
+                // Beside the group they are to be compared with, where there is one.
+                let base = |name: &str| name.split(" · ").next().unwrap_or_default().to_owned();
+                for group in theirs {
+                    let place = mine.iter().rposition(|it| base(&it.name) == base(&group.name));
+                    mine.insert(place.map_or(mine.len(), |it| it + 1), group);
+                }
+            }
             _ => {}
         }
         for reference in other.references {
@@ -229,6 +262,23 @@ impl Body {
             }
             Body::Bars(groups) => {
                 groups.iter_mut().for_each(|group| group.name = format!("{} · {run}", group.name));
+            }
+        }
+    }
+
+    /// Gives each name the colour it has elsewhere; new names come after those.
+    fn recolour(&mut self, known: &[(String, usize)]) {
+        let next = known.iter().map(|(_, colour)| colour + 1).max().unwrap_or(0);
+        let colour = |name: &str, own: usize| {
+            known.iter().find(|(it, _)| it == name).map_or(next + own, |(_, colour)| *colour)
+        };
+        match self {
+            Body::Lines(lines) | Body::Rows(lines) => {
+                lines.iter_mut().for_each(|line| line.colour = colour(&line.name, line.colour));
+            }
+            Body::Bars(groups) => {
+                let bars = groups.iter_mut().flat_map(|group| &mut group.bars);
+                bars.for_each(|bar| bar.colour = colour(&bar.name, bar.colour));
             }
         }
     }
