@@ -225,7 +225,7 @@ fn tables_of_axis(axis: &str, values: &Value, log: &mut Log) -> Vec<(String, Tab
             }
         }
     }
-    if found.is_empty() {
+    if values.table().is_some_and(|table| table.0.is_empty()) {
         log.wrong(&values.origin, format!("`{path}` has no values"));
     }
     found

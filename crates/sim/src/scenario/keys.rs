@@ -176,6 +176,10 @@ impl fmt::Display for Form {
             Form::Count(least, u64::MAX) => range(f, "a whole number", &least, None),
             Form::Count(least, most) => range(f, "a whole number", &least, Some(&most)),
             Form::Counts(least, most) => range(f, "a list of whole numbers", &least, Some(&most)),
+            Form::Rate(1, u64::MAX) => f.write_str("a rate"),
+            Form::Time(1, u64::MAX) => f.write_str("a time"),
+            Form::Time(0, u64::MAX) => f.write_str("a time, or 0s"),
+            Form::Size(1, u64::MAX) => f.write_str("a size"),
             Form::Rate(least, u64::MAX) => range(f, "a rate", &Rate::from_bps(least), None),
             Form::Rate(least, most) => {
                 range(f, "a rate", &Rate::from_bps(least), Some(&Rate::from_bps(most)))

@@ -16,6 +16,9 @@ pub(crate) fn change(section: &Section, plan: &mut Plan, log: &mut Log) -> Optio
     }
     let at = Instant::from_ps(time.ps());
     let until = section.time("for").map(|span| at + span).filter(|until| until.ps() < plan.length.ps());
+    if section.is_wrong(&["port", "host", "link", "flow"]) {
+        return None;
+    }
     let targets = ["port", "host", "link", "flow"];
     let named = [section.text("port"), section.text("host"), section.text("link"), section.text("flow")];
     if named.iter().flatten().count() != 1 {

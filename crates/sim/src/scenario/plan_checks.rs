@@ -25,11 +25,15 @@ pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     let cnm = if let Scheme::Qcn(qcn) = plan.scheme { qcn.cnm_frame } else { Bytes::ZERO };
     switches(plan, places, longest, longest.max(cnm), log);
     receivers(plan, places, longest, longest.max(cnm), log);
+    pause_or_pfc(plan, places, log);
     scheme(plan, places, log);
     loads(plan, places, log);
 }
 
 fn sampling(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    if !places.run.has("length") || !places.run.has("sample") {
+        return;
+    }
     if plan.sample > plan.length {
         let message = format!("`run.sample` is {}, and the run only {}", plan.sample, plan.length);
         log.wrong(places.run.origin_of("sample"), message).hint("a hundredth of the length is usual");
@@ -126,6 +130,38 @@ fn receivers(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byt
     }
 }
 
+/// PAUSE and PFC exclude each other on a link (802.1Qbb).
+fn pause_or_pfc(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    let mode = |end: NodeId| match end {
+        NodeId::Host(host) => plan.hosts[host.0 as usize].adapter.receive.pause.map(|_| "PAUSE"),
+        NodeId::Switch(switch) => match plan.switches[switch.0 as usize].flow_control {
+            FlowControl::Off => None,
+            FlowControl::Pause(_) => Some("PAUSE"),
+            FlowControl::Pfc { .. } => Some("PFC"),
+        },
+    };
+    for link in &plan.links {
+        if let [Some(here), Some(there)] = link.ends.map(mode)
+            && here != there
+        {
+            let [a, b] = link.ends.map(|end| plan.name(end));
+            let switch = link.ends.into_iter().find_map(|end| match end {
+                NodeId::Switch(switch) => Some(places.switches[switch.0 as usize]),
+                NodeId::Host(_) => None,
+            });
+            let section = switch.unwrap_or(places.adapter);
+            log.wrong(
+                section.origin_of("pause.mode"),
+                format!("`{a}` uses {here} and `{b}` {there} on their link"),
+            )
+            .hint(
+                "PAUSE and PFC are not both enabled on a port (802.1Qbb); a host's `receive.pause` is PAUSE",
+            );
+            return;
+        }
+    }
+}
+
 fn too_small(section: &Section, key: &'static str, size: Option<Bytes>, longest: Bytes, log: &mut Log) {
     if let Some(size) = size
         && size < longest
@@ -189,7 +225,7 @@ fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
         let path = places.scheme.path_of("cnm_priority");
         let message =
             format!("`{path}` is {}, which `{}` uses for data", qcn.cnm_priority, plan.flows[flow].name);
-        let origin = if places.scheme.origin_of("cnm_priority").place().is_some() {
+        let origin = if places.scheme.is_stated("cnm_priority") {
             places.scheme.origin_of("cnm_priority")
         } else {
             places.flows[flow].origin_of("priority")

@@ -5,6 +5,7 @@ use super::problem::{Log, suggest};
 use super::section::{MOST_NODES, Section};
 use super::value::Origin;
 use crate::topology::{Line, Network, Spec};
+use quell_proto::units::{Duration, Rate};
 use std::collections::BTreeMap;
 
 /// The nodes of a network by name.
@@ -12,7 +13,11 @@ pub(crate) type Names<'a> = BTreeMap<&'a str, NodeId>;
 
 /// The network that the section describes; `links` are its `[[topology.links]]`.
 pub(crate) fn network(section: &Section, links: &[Section], log: &mut Log) -> Option<Network> {
-    let link = Line { rate: section.rate("link.rate")?, delay: section.time("link.delay")? };
+    // What was wrong with a link is in the log; go on with another, to find what else is wrong.
+    let link = Line {
+        rate: section.rate("link.rate").unwrap_or(Rate::from_gbps(10)),
+        delay: section.time("link.delay").unwrap_or(Duration::from_us(1)),
+    };
     let trunk = Line {
         rate: section.rate("trunk.rate").unwrap_or(link.rate),
         delay: section.time("trunk.delay").unwrap_or(link.delay),

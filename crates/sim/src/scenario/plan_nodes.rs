@@ -10,7 +10,7 @@ use super::value::Origin;
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
 use quell_proto::control::qcn::{CongestionConfig, Culprit, Profile, Quantiser, ReactionConfig, preset};
-use quell_proto::units::{Bytes, Quanta, Rate};
+use quell_proto::units::{Bytes, Duration, Quanta, Rate};
 
 /// What a `[switch]` says, but for the name.
 #[derive(Clone, Debug)]
@@ -26,6 +26,27 @@ pub(crate) fn switch(section: &Section, in_use: u8, log: &mut Log) -> Option<Swi
     let flow_control = flow_control(section, in_use, log);
     let schedule = schedule(section, log);
     Some(SwitchParts { buffering: buffering?, flow_control: flow_control?, schedule: schedule? })
+}
+
+/// A switch that could not be read, while the rest is checked.
+pub(crate) fn plain_switch() -> SwitchParts {
+    SwitchParts {
+        buffering: Buffering::Voq { input_memory: None, output: None },
+        flow_control: FlowControl::Off,
+        schedule: Schedule::Strict,
+    }
+}
+
+/// An adapter that could not be read, while the rest is checked.
+pub(crate) fn plain_adapter() -> Adapter {
+    Adapter {
+        queueing: AdapterQueueing::PerDestination,
+        limiter: LimiterScope::Destination,
+        pacer: Rule::WholeFrame,
+        pacer_depth: Bytes::ZERO,
+        reaction_delay: Duration::ZERO,
+        receive: Receive { service: None, buffer: None, pause: None },
+    }
 }
 
 fn buffering(section: &Section, log: &mut Log) -> Option<Buffering> {

@@ -1,6 +1,6 @@
 //! `[[traffic]]`: from its keys to flows and sources.
 
-use super::plan::{Flow, FlowId, HostId, Link, NodeId, Pattern, Source};
+use super::plan::{Flow, FlowId, HostId, NodeId, Pattern, Source};
 use super::plan_network::Names;
 use super::problem::{Log, suggest};
 use super::section::Section;
@@ -24,6 +24,8 @@ pub(crate) struct Traffic {
 pub(crate) struct Setting<'a> {
     pub(crate) network: &'a Network,
     pub(crate) names: &'a Names<'a>,
+    /// The rate of each host's link.
+    pub(crate) lines: &'a [Rate],
     pub(crate) length: Duration,
     pub(crate) overhead: Bytes,
 }
@@ -46,7 +48,7 @@ impl Traffic {
                     .hint("name fewer hosts, or let each send to a few");
                 return None;
             }
-            let pattern = pattern(section, frame, link_of(from, setting).rate, setting.overhead, log)?;
+            let pattern = pattern(section, frame, setting.lines[from.0 as usize], setting.overhead, log)?;
             let mut flows = Vec::new();
             for to in receivers {
                 flows.push(FlowId(u32::try_from(self.flows.len()).ok()?));
@@ -210,6 +212,9 @@ fn pattern(section: &Section, frame: Bytes, line: Rate, overhead: Bytes, log: &m
         return Some(Pattern::Greedy);
     }
     let pace = Pace { frame, wire: frame + overhead, line };
+    if section.is_wrong(&["offer", "load", "interval"]) {
+        return None;
+    }
     let stated = [section.has("offer"), section.has("load"), section.has("interval")];
     match (stated.iter().filter(|stated| **stated).count(), kind) {
         (0, "on-off") => {
@@ -300,10 +305,15 @@ fn host_name<'a>(host: HostId, setting: &Setting<'a>) -> &'a str {
     &setting.network.hosts[host.0 as usize]
 }
 
-/// The one link of a host.
-fn link_of<'a>(host: HostId, setting: &Setting<'a>) -> &'a Link {
-    let mut links = setting.network.links.iter();
-    links
-        .find(|link| link.ends.contains(&NodeId::Host(host)))
-        .expect("the network was checked: a host has a link")
+/// The rate of each host's one link.
+pub(crate) fn lines(network: &Network) -> Vec<Rate> {
+    let mut lines = vec![Rate::default(); network.hosts.len()];
+    for link in &network.links {
+        for end in link.ends {
+            if let NodeId::Host(host) = end {
+                lines[host.0 as usize] = link.rate;
+            }
+        }
+    }
+    lines
 }

@@ -1,7 +1,7 @@
 //! Reading a scenario: one pass over the file, then one for each configuration.
 
 use super::configurations::{Axes, Chosen};
-use super::plan::{Host, Plan, Switch};
+use super::plan::{Adapter, Host, Plan, Scheme, Switch, TieBreak};
 use super::plan_checks::Places;
 use super::plan_claims::Reading;
 use super::problem::{Log, Place, Problem, Problems, suggest};
@@ -9,7 +9,8 @@ use super::section::Section;
 use super::value::{Data, Origin, Table, Value, from_flag, parse, substitute};
 use super::{Configuration, Request, Resolved, Scenario};
 use super::{plan_changes, plan_checks, plan_claims, plan_network, plan_nodes, plan_traffic};
-use quell_proto::units::Instant;
+use crate::topology::Network;
+use quell_proto::units::{Bytes, Duration, Instant};
 use quell_record::claim::{Claim, FigureSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,11 +68,12 @@ fn read_as_asked(request: Request<'_>) -> Result<Scenario, Problems> {
         passes.push((chosen, log, meant));
     }
     unused_parameters(&tree, &used, &mut log);
-    let problems = problems(log, &passes);
+    overridden_axes(&request, &axes, &mut log);
+    let problems = problems(log.problems, &passes);
     if !problems.is_empty() {
         return Err(Problems(in_order(problems, request.file)));
     }
-    assemble(&request, passes)
+    assemble(&request, log.warnings, passes)
 }
 
 /// The tree of the file, over what it extends, under `[quick]`.
@@ -171,6 +173,18 @@ fn unused_parameters(tree: &Table, used: &BTreeSet<String>, log: &mut Log) {
     }
 }
 
+/// A flag that makes the values of an axis alike is seldom meant.
+fn overridden_axes(request: &Request<'_>, axes: &Axes, log: &mut Log) {
+    for (path, value) in request.sets {
+        let chosen = axes.chosen.iter().flat_map(|chosen| chosen.axes.iter().zip(&chosen.overlays));
+        if let Some(((axis, _), _)) = chosen.into_iter().find(|(_, overlay)| overlay.at(path).is_some()) {
+            let origin = Origin::Flag(format!("--set {path}={value}"));
+            let message = format!("it overrides the axis `{axis}` in every configuration");
+            log.warn(&origin, message, format!("change `axis.{axis}.<value>.{path}` instead"));
+        }
+    }
+}
+
 /// The sections of one configuration, each checked against its keys.
 struct Sections {
     top: Section,
@@ -237,19 +251,23 @@ impl Sections {
 
     /// What the sections mean, as far as nothing is wrong.
     fn meant(self, axes: &Axes, chosen: &Chosen, request: &Request<'_>, log: &mut Log) -> Option<Meant> {
-        let length = self.run.time("length");
-        let (sample, overhead) = (self.run.time("sample"), self.run.size("overhead"));
-        let (seed, repeat) = (self.run.count("seed"), self.run.count("repeat"));
+        // What could not be read is in the log by now. Something stands in for it, so that the rest is checked
+        // too; a plan made of stand-ins goes no further than this log.
+        let length = self.run.time("length").unwrap_or(Duration::from_ps(u64::MAX / 8));
+        let overhead = self.run.size("overhead").unwrap_or(Bytes::ZERO);
         let adapter = plan_nodes::adapter(&self.adapter, log);
         let mut preset_rows = Vec::new();
         let scheme = plan_nodes::scheme(&self.scheme, &mut preset_rows);
-        let tie_break = plan_network::tie_break(&self.topology);
-        let network = plan_network::network(&self.topology, &self.links, log)?;
+        let Some(network) = plan_network::network(&self.topology, &self.links, log) else {
+            plan_nodes::switch(&self.switch, 1, log);
+            return None;
+        };
         let names = plan_network::by_name(&network);
+        let lines = plan_traffic::lines(&network);
+        let setting =
+            plan_traffic::Setting { network: &network, names: &names, lines: &lines, length, overhead };
         let mut traffic = plan_traffic::Traffic::default();
         let mut flow_sections = Vec::new();
-        let (length, overhead) = (length?, overhead?);
-        let setting = plan_traffic::Setting { network: &network, names: &names, length, overhead };
         let mut whole = true;
         for section in &self.traffic {
             whole &= traffic.add(section, &setting, log).is_some();
@@ -260,54 +278,24 @@ impl Sections {
             whole = false;
         }
         let in_use = traffic.flows.iter().fold(0, |bits, flow| bits | 1 << flow.priority.get());
-        let general = plan_nodes::switch(&self.switch, in_use, log);
-        let mut switches = Vec::new();
-        let mut switch_sections = Vec::new();
-        for name in &network.switches {
-            let own = self.switches.iter().find(|(switch, ..)| switch == name);
-            let parts = match own {
-                Some((_, section, _)) => plan_nodes::switch(section, in_use, log),
-                None => general.clone(),
-            };
-            switch_sections.push(own.map_or(&self.switch, |(_, section, _)| section));
-            if let Some(parts) = parts {
-                let plan_nodes::SwitchParts { buffering, flow_control, schedule } = parts;
-                switches.push(Switch { name: name.clone(), buffering, flow_control, schedule });
-            }
-        }
-        for (name, section, _) in &self.switches {
-            if !network.switches.contains(name) {
-                log.wrong(&section.origin, format!("there is no switch `{name}`"));
-                if let Some(hint) =
-                    suggest(name, network.switches.iter().map(String::as_str), "the switches are")
-                {
-                    log.hint(hint);
-                }
-                whole = false;
-            }
-        }
-        let adapter = adapter?;
+        let (switches, switch_sections) = self.switches(&network, in_use, log);
         let mut plan = Plan {
             length,
             overhead,
-            sample: sample?,
+            sample: self.run.time("sample").unwrap_or(length),
             cuts: Vec::new(),
-            hosts: network
-                .hosts
-                .iter()
-                .map(|name| Host { name: name.clone(), adapter: adapter.clone() })
-                .collect(),
+            hosts: hosts(&network, &adapter.unwrap_or_else(plan_nodes::plain_adapter)),
             switches,
             links: network.links.clone(),
-            tie_break: tie_break?,
+            tie_break: plan_network::tie_break(&self.topology).unwrap_or(TieBreak::Hash),
             flows: traffic.flows,
             sources: traffic.sources,
             changes: Vec::new(),
-            scheme: scheme?,
+            scheme: scheme.unwrap_or(Scheme::None),
             wire_check: request.wire_check,
         };
-        if !whole || plan.switches.len() != network.switches.len() {
-            return None;
+        if !whole {
+            return None; // Claims and changes name flows that may be the missing ones.
         }
         for section in &self.at {
             plan_changes::change(section, &mut plan, log);
@@ -326,7 +314,36 @@ impl Sections {
         let rows = self.rows(preset_rows);
         let titles = [self.top.text("title"), self.top.text("shows"), self.top.text("about")];
         let titles = titles.map(|text| text.map(str::to_owned));
-        Some(Meant { plan, claims, figures, seed: seed?, repeat: repeat?, rows, titles })
+        let (seed, repeat) = (self.run.count("seed")?, self.run.count("repeat")?);
+        Some(Meant { plan, claims, figures, seed, repeat, rows, titles })
+    }
+
+    /// The switches, and the section that each was read from.
+    fn switches(&self, network: &Network, in_use: u8, log: &mut Log) -> (Vec<Switch>, Vec<&Section>) {
+        let general = plan_nodes::switch(&self.switch, in_use, log);
+        let own: BTreeMap<&str, (&Section, Option<plan_nodes::SwitchParts>)> = self
+            .switches
+            .iter()
+            .map(|(name, section, _)| (name.as_str(), (section, plan_nodes::switch(section, in_use, log))))
+            .collect();
+        for (name, (section, _)) in &own {
+            if !network.switches.iter().any(|switch| switch == name) {
+                log.wrong(&section.origin, format!("there is no switch `{name}`"));
+                if let Some(hint) =
+                    suggest(name, network.switches.iter().map(String::as_str), "the switches are")
+                {
+                    log.hint(hint);
+                }
+            }
+        }
+        let switches = network.switches.iter().map(|name| {
+            let (section, parts) =
+                own.get(name.as_str()).map_or((&self.switch, &general), |own| (own.0, &own.1));
+            let parts = parts.clone().unwrap_or_else(plan_nodes::plain_switch);
+            let plan_nodes::SwitchParts { buffering, flow_control, schedule } = parts;
+            (Switch { name: name.clone(), buffering, flow_control, schedule }, section)
+        });
+        switches.unzip()
     }
 
     /// Each claim and figure of this configuration, with its number in the file and its line.
@@ -417,6 +434,10 @@ fn overrides(top: &Section, general: &Table, log: &mut Log) -> Vec<(String, Sect
     sections
 }
 
+fn hosts(network: &Network, adapter: &Adapter) -> Vec<Host> {
+    network.hosts.iter().map(|name| Host { name: name.clone(), adapter: adapter.clone() }).collect()
+}
+
 /// The edges of windows that no sample falls on, and the end of the run if none does.
 fn cuts(plan: &Plan, claims: &[(Stated, Reading)], figures: &[(Stated, FigureSpec)]) -> Vec<Instant> {
     let windows = claims.iter().flat_map(|(_, claim)| claim.measure.over.iter().copied());
@@ -429,7 +450,7 @@ fn cuts(plan: &Plan, claims: &[(Stated, Reading)], figures: &[(Stated, FigureSpe
 type Pass<'a> = (&'a Chosen, Log, Option<Meant>);
 
 /// All that is wrong: what every configuration says once, what some say with their name.
-fn problems(log: Log, passes: &[Pass<'_>]) -> Vec<Problem> {
+fn problems(mut problems: Vec<Problem>, passes: &[Pass<'_>]) -> Vec<Problem> {
     let mut found: BTreeMap<Problem, Vec<&str>> = BTreeMap::new();
     let read: BTreeSet<&Place> = passes.iter().flat_map(|(_, log, _)| &log.read).collect();
     for (chosen, log, _) in passes {
@@ -438,7 +459,6 @@ fn problems(log: Log, passes: &[Pass<'_>]) -> Vec<Problem> {
             found.entry(problem.clone()).or_default().push(&chosen.name);
         }
     }
-    let mut problems = log.problems;
     problems.extend(found.into_iter().map(|(mut problem, names)| {
         if names.len() < passes.len() {
             let others = names.len() - 1;
@@ -462,8 +482,12 @@ fn in_order(mut problems: Vec<Problem>, file: &str) -> Vec<Problem> {
     problems
 }
 
-fn assemble(request: &Request<'_>, passes: Vec<Pass<'_>>) -> Result<Scenario, Problems> {
-    let warnings = passes.iter().flat_map(|(_, log, _)| log.warnings.iter().cloned()).collect();
+fn assemble(
+    request: &Request<'_>,
+    mut warnings: Vec<Problem>,
+    passes: Vec<Pass<'_>>,
+) -> Result<Scenario, Problems> {
+    warnings.extend(passes.iter().flat_map(|(_, log, _)| log.warnings.iter().cloned()));
     let warnings = in_order(warnings, request.file);
     let count = passes.len();
     let mut configurations = Vec::new();

@@ -6,7 +6,6 @@ use super::units::{self, Kind, Ratio, Span, UnitError};
 use super::value::{Data, Origin, Table, Value};
 use quell_proto::control::qcn;
 use quell_proto::units::{Bytes, Duration, Priority, Rate};
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -21,8 +20,8 @@ pub(crate) struct Section {
     /// Where it begins.
     pub(crate) origin: Origin,
     entries: Vec<Entry>,
-    /// Names that a decoder asked for, for the test that the registry and the decoders agree.
-    asked: RefCell<BTreeSet<&'static str>>,
+    /// Keys that were stated, and wrong.
+    wrong: Vec<&'static str>,
     name: &'static str,
 }
 
@@ -62,13 +61,8 @@ impl Section {
         log: &mut Log,
     ) -> Section {
         let origin = origin.clone();
-        let mut section = Section {
-            path: path.to_owned(),
-            origin,
-            entries: Vec::new(),
-            asked: RefCell::new(BTreeSet::new()),
-            name,
-        };
+        let mut section =
+            Section { path: path.to_owned(), origin, entries: Vec::new(), wrong: Vec::new(), name };
         refuse_unknown(name, path, "", table, log);
         for key in keys().iter().filter(|key| key.section == name) {
             let stated = table.at(key.name);
@@ -102,9 +96,14 @@ impl Section {
             }
             (None, Given::Optional(_) | Given::Preset(_)) => return,
         };
+        if value.text().is_some_and(|text| text.starts_with('$')) {
+            self.wrong.push(key.name); // A parameter that is not there: said already.
+            return;
+        }
         match parse(key, &value) {
             Ok(parsed) => self.entries.push(Entry { key, parsed, origin }),
             Err((message, hint)) => {
+                self.wrong.push(key.name);
                 let shown = shorten(&value.to_string());
                 log.wrong(&origin, format!("`{path}` is `{shown}`: {message}"));
                 if let Some(hint) = hint {
@@ -118,6 +117,11 @@ impl Section {
     pub(crate) fn rows(&self) -> impl Iterator<Item = (String, String, Origin)> {
         let shown = self.entries.iter().filter(|entry| !matches!(entry.key.form, Form::Table | Form::Tables));
         shown.map(|entry| (join(&self.path, entry.key.name), entry.parsed.to_string(), entry.origin.clone()))
+    }
+
+    /// Whether somebody stated the key, and rightly.
+    pub(crate) fn is_stated(&self, name: &str) -> bool {
+        self.entries.iter().any(|entry| entry.key.name == name && entry.origin.place().is_some())
     }
 
     /// Where a key was stated; where the section begins, if it was not.
@@ -134,6 +138,11 @@ impl Section {
     /// Whether the key has a value.
     pub(crate) fn has(&self, name: &'static str) -> bool {
         self.get(name).is_some()
+    }
+
+    /// Whether one of these was stated, and wrong: nothing follows from its absence then.
+    pub(crate) fn is_wrong(&self, names: &[&str]) -> bool {
+        self.wrong.iter().any(|wrong| names.contains(wrong))
     }
 
     pub(crate) fn text(&self, name: &'static str) -> Option<&str> {
@@ -214,15 +223,17 @@ impl Section {
     fn get(&self, name: &'static str) -> Option<&Parsed> {
         let known = keys().iter().any(|key| key.section == self.name && key.name == name);
         assert!(known, "the registry has no key `{}.{name}`", self.name);
-        self.asked.borrow_mut().insert(name);
+        #[cfg(test)]
+        ASKED.with_borrow_mut(|asked| asked.insert((self.name, name)));
         self.entries.iter().find(|entry| entry.key.name == name).map(|entry| &entry.parsed)
     }
+}
 
-    /// Keys that apply here, and those of them that a decoder asked for.
-    #[cfg(test)]
-    pub(crate) fn coverage(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.asked.take().into_iter().map(|name| (self.name, name))
-    }
+#[cfg(test)]
+thread_local! {
+    /// Every key that a decoder of this thread asked for, for the test that decoders and registry agree.
+    pub(crate) static ASKED: std::cell::RefCell<BTreeSet<(&'static str, &'static str)>> =
+        const { std::cell::RefCell::new(BTreeSet::new()) };
 }
 
 /// `a.b`, or `b` at the top of the file.
@@ -241,8 +252,15 @@ fn unmet(key: &Key, table: &Table) -> Option<&'static When> {
             let value = selector_value(key.section, selector, table);
             !value.is_some_and(|value| values.contains(&value.as_str()))
         }
-        When::Has(names) => !names.iter().any(|name| table.at(name).is_some()),
+        When::Has(names) => !names.iter().any(|name| is_stated(key.section, name, table)),
     })
+}
+
+/// Whether a key stands in the table, and is a table itself where it should be.
+fn is_stated(section: &str, name: &str, table: &Table) -> bool {
+    let is_table =
+        keys().iter().any(|key| key.section == section && key.name == name && key.form == Form::Table);
+    table.at(name).is_some_and(|value| !is_table || value.table().is_some())
 }
 
 /// What a selecting key says, stated or by default; for a metric, its name without what stands around it.
@@ -258,7 +276,26 @@ fn selector_value(section: &str, selector: &str, table: &Table) -> Option<String
     }
 }
 
+/// Whether the selecting key names one of the kinds there are.
+fn is_known_kind(section: &str, selector: &str, table: &Table) -> bool {
+    let Some(kind) = selector_value(section, selector, table) else { return false };
+    let key = keys().iter().find(|key| key.section == section && key.name == selector);
+    match key.map(|key| key.form) {
+        Some(Form::Word(words)) => words.contains(&kind.as_str()),
+        _ if selector == "metric" => super::metric::METRICS.iter().any(|metric| metric.name == kind),
+        _ => true,
+    }
+}
+
 fn report_unread(key: &Key, path: &str, when: &When, table: &Table, value: &Value, log: &mut Log) {
+    if matches!(value.origin, Origin::Extends(..)) {
+        return; // A file that extends another may choose another kind, and cannot take keys away.
+    }
+    if let When::Is(selector, _) = when
+        && !is_known_kind(key.section, selector, table)
+    {
+        return; // The selector itself is wrong, and said to be.
+    }
     let path_of = |name: &str| join(path, name);
     let message = match when {
         When::Is(selector, _) => {
@@ -284,7 +321,15 @@ fn report_unread(key: &Key, path: &str, when: &When, table: &Table, value: &Valu
         }
         When::Has(_) => key.doc.to_owned(),
     };
-    log.unread(&value.origin, key.name, message, hint);
+    match when {
+        // Whoever turns something off for once need not take its settings out of the file.
+        When::Is(selector, _)
+            if matches!(table.at(selector), Some(Value { origin: Origin::Flag(_), .. })) =>
+        {
+            log.warn(&value.origin, message, hint);
+        }
+        _ => log.unread(&value.origin, key.name, message, hint),
+    }
 }
 
 /// Complains of every key of `table` that no key of the registry begins with.
@@ -315,9 +360,13 @@ fn refuse_unknown(section: &str, path: &str, within: &str, table: &Table, log: &
 
 fn unknown_hint(section: &str, path: &str, here: &str, names: &[&str]) -> Option<String> {
     let full = join(section, here);
-    // `scheme.qcn.weight`, as `explain` and the documentation call it.
+    // `scheme.qcn.weight`, as `explain` and the documentation call it, or `[scheme.qcn]`.
     if let Some(key) = keys().iter().find(|key| key.full_path() == full) {
         return Some(format!("in a file it is `{}`", key.path()));
+    }
+    let inner = format!("{full}.");
+    if let Some(key) = keys().iter().find(|key| key.full_path().starts_with(&inner)) {
+        return Some(format!("what is particular to a kind stands beside it, such as `{}`", key.path()));
     }
     let near = quell_record::near::closest(here, names.iter().copied());
     if !near.is_empty() {
@@ -418,6 +467,10 @@ fn parse(key: &Key, value: &Value) -> Result<Parsed, Wrong> {
         Form::Tables => match &value.data {
             Data::List(values) if values.iter().all(|value| value.table().is_some()) => {
                 Ok(Parsed::Raw(value.clone()))
+            }
+            Data::Table(table) if table.0.iter().all(|(name, _)| name.parse::<usize>().is_ok()) => {
+                let hint = "entries are counted from 0; a number changes one that is there".to_owned();
+                Err(("the list has no such entry".to_owned(), Some(hint)))
             }
             _ => {
                 let hint = format!("write each as [[{}]], or a list of {{ … }}", key.path());
@@ -551,6 +604,7 @@ impl fmt::Display for Parsed {
             Parsed::Count(count) => count.fmt(f),
             Parsed::Counts(counts) => write!(f, "{counts:?}"),
             Parsed::Rate(rate) => rate.fmt(f),
+            Parsed::Time(Duration::ZERO) => f.write_str("0s"),
             Parsed::Time(time) => time.fmt(f),
             Parsed::Size(size) => size.fmt(f),
             Parsed::Sizes(sizes) => write!(f, "[{}]", commas(sizes)),

@@ -228,3 +228,126 @@ impl SwitchGraph {
         distances
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Request, read};
+
+    fn plan(topology: &str) -> Plan {
+        let text = format!(
+            "title = \"t\"\nrun = {{ length = \"1ms\" }}\ntraffic = [{{ from = \"*\", to = \"+1\" }}]\n[topology]\n{topology}"
+        );
+        let request = Request {
+            file: "t.toml",
+            text: &text,
+            base: &|_| None,
+            sets: &[],
+            quick: false,
+            repeat: None,
+            seed: None,
+            wire_check: false,
+        };
+        read(request).unwrap_or_else(|problems| panic!("{problems}")).configurations.remove(0).plan
+    }
+
+    fn routes(plan: &Plan) -> Routes {
+        Routes::compute(plan, &vec![true; plan.links.len()])
+    }
+
+    /// The switches a frame passes from one host to another, by name; it must arrive.
+    fn walk(plan: &Plan, routes: &Routes, from: u32, to: u32) -> Vec<String> {
+        let mut ports = vec![Vec::new(); plan.switches.len()];
+        let mut at = None;
+        for link in &plan.links {
+            for (end, other) in [(link.ends[0], link.ends[1]), (link.ends[1], link.ends[0])] {
+                match end {
+                    NodeId::Switch(switch) => ports[switch.0 as usize].push(other),
+                    NodeId::Host(host) if host.0 == from => at = Some(other),
+                    NodeId::Host(_) => {}
+                }
+            }
+        }
+        let mut way = Vec::new();
+        let mut at = at.unwrap();
+        while let NodeId::Switch(switch) = at {
+            way.push(plan.name(at).to_owned());
+            assert!(way.len() < 10, "a loop: {way:?}");
+            at = ports[switch.0 as usize][routes.ports(switch, HostId(to))[0] as usize];
+        }
+        assert_eq!(at, NodeId::Host(HostId(to)));
+        way
+    }
+
+    #[test]
+    fn a_fat_tree_spreads_destinations_as_the_benchmark_says() {
+        // Edge switches go up by port d mod h, aggregation switches by ⌊d / h⌋ mod h.
+        for k in [4, 8] {
+            let plan = plan(&format!("kind = \"fat-tree\"\nk = {k}\nrouting = \"destination\""));
+            let routes = routes(&plan);
+            let h = k / 2;
+            let edges = k * h;
+            for d in 0..k * h * h {
+                for edge in (0..edges).filter(|edge| *edge != d / h) {
+                    let up = h + d % h; // ports below h lead to hosts
+                    assert_eq!(routes.ports(SwitchId(edge), HostId(d)), [up as u16], "edge {edge} to {d}");
+                }
+                for above in (0..edges).filter(|above| above / h != d / (h * h)) {
+                    let up = h + d / h % h; // ports below h lead to edge switches
+                    let found = routes.ports(SwitchId(edges + above), HostId(d));
+                    assert_eq!(found, [up as u16], "aggregation {above} to {d}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_of_a_fat_tree_passes_five_switches_between_pods_and_arrives() {
+        let plan = plan("kind = \"fat-tree\"\nk = 4\nrouting = \"destination\"");
+        let routes = routes(&plan);
+        // d = 8: edge port 0 mod 2, aggregation port ⌊8/2⌋ mod 2.
+        assert_eq!(walk(&plan, &routes, 0, 8), ["e1", "a1", "c1", "a5", "e5"]);
+        assert_eq!(walk(&plan, &routes, 0, 11), ["e1", "a2", "c4", "a6", "e6"]);
+        assert_eq!(walk(&plan, &routes, 0, 2), ["e1", "a1", "e2"]);
+        assert_eq!(walk(&plan, &routes, 0, 1), ["e1"]);
+        for (from, to) in (0..16).flat_map(|from| (0..16).map(move |to| (from, to))).filter(|(a, b)| a != b) {
+            walk(&plan, &routes, from, to);
+        }
+    }
+
+    #[test]
+    fn a_hash_chooses_among_all_and_first_takes_the_lowest() {
+        let all = plan("kind = \"fat-tree\"\nk = 4\nrouting = \"hash\"");
+        assert_eq!(routes(&all).ports(SwitchId(0), HostId(15)), [2, 3]);
+        let first = plan("kind = \"fat-tree\"\nk = 4\nrouting = \"first\"");
+        assert_eq!(routes(&first).ports(SwitchId(0), HostId(15)), [2]);
+    }
+
+    const RING: &str = "kind = \"graph\"\nhosts = [\"a\", \"b\"]\nswitches = [\"s\", \"t\", \"u\"]\nlinks = [\
+        { ends = [\"a\", \"s\"] }, { ends = [\"b\", \"t\"] }, { ends = [\"s\", \"t\"] }, { ends = [\"s\", \"t\"] }, \
+        { ends = [\"s\", \"u\"] }, { ends = [\"u\", \"t\"] }]";
+
+    #[test]
+    fn a_failure_moves_traffic_to_what_is_left() {
+        let plan = plan(RING);
+        let mut up = vec![true; plan.links.len()];
+        let to_b = |up: &[bool]| Routes::compute(&plan, up).ports(SwitchId(0), HostId(1)).to_vec();
+        assert_eq!(to_b(&up), [1, 2]);
+        up[2] = false;
+        assert_eq!(to_b(&up), [2]);
+        up[3] = false;
+        assert_eq!(to_b(&up), [3]);
+        up[5] = false;
+        assert_eq!(to_b(&up), [0u16; 0]);
+    }
+
+    #[test]
+    fn a_host_whose_link_is_down_is_reached_from_nowhere() {
+        let plan = plan(RING);
+        let mut up = vec![true; plan.links.len()];
+        up[1] = false;
+        let routes = Routes::compute(&plan, &up);
+        assert!((0..3).all(|switch| routes.ports(SwitchId(switch), HostId(1)).is_empty()));
+        assert_eq!(routes.ports(SwitchId(0), HostId(0)), [0]);
+    }
+}

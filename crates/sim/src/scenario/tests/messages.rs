@@ -1,0 +1,515 @@
+//! One wrong file each, and the message word for word.
+
+use super::super::check_text;
+use super::{RIGHT, and, instead, said, set};
+use insta::assert_snapshot;
+
+#[test]
+fn nothing_is_said_of_a_right_file() {
+    assert_snapshot!(said(RIGHT), @"nothing");
+}
+
+#[test]
+fn what_is_not_toml_is_shown_by_line() {
+    assert_snapshot!(instead("hosts = 4", "hosts = = 4"), @"
+    a.toml:6: extra `=`, expected nothing
+    a.toml:6: unexpected key or value, expected newline, `#`
+    ");
+    assert_snapshot!(said("\u{0}\u{1}[["), @"
+    a.toml:1: invalid unquoted key, expected letters, numbers, `-`, `_`
+    a.toml:1: key with no value, expected `=`
+    ");
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_what_is_near() {
+    assert_snapshot!(instead("length =", "lenght ="), @"
+    a.toml:2: `run.length` is missing
+    hint: it is a time: How much time is simulated.
+    a.toml:2: there is no key `run.lenght`
+    hint: is it `run.length`?
+    ");
+    assert_snapshot!(and("[swich]"), @"
+    a.toml:22: there is no key `swich`
+    hint: is it `switch`?
+    ");
+    assert_snapshot!(instead("hosts = 4", "hosts = 4\nset_point = \"1kB\""), @"
+    a.toml:7: there is no key `topology.set_point`
+    hint: there is `scheme.set_point`
+    ");
+    assert_snapshot!(instead("kind = \"qcn\"", "kind = \"qcn\"\nqcn.weight = 2"), @"
+    a.toml:14: there is no key `scheme.qcn`
+    hint: what is particular to a kind stands beside it, such as `scheme.preset`
+    ");
+}
+
+#[test]
+fn a_bare_number_is_told_its_unit() {
+    assert_snapshot!(instead("\"10ms\"", "10"), @r#"
+    a.toml:2: `run.length` is `10`: expected a time such as 15ms, found a number without a unit
+    hint: say of what, such as "10ms": ps, ns, us, ms or s
+    "#);
+    assert_snapshot!(instead("\"10ms\"", "\"10\""), @r#"
+    a.toml:2: `run.length` is `10`: expected a time such as 15ms, found a number without a unit
+    hint: say of what, such as "10ms": ps, ns, us, ms or s
+    "#);
+}
+
+#[test]
+fn a_wrong_unit_is_told_the_right_one() {
+    assert_snapshot!(instead("\"10ms\"", "\"10Gb/s\""), @"a.toml:2: `run.length` is `10Gb/s`: expected a time such as 15ms, found a rate");
+    assert_snapshot!(instead("\"150kB\"", "\"150KB\""), @"
+    a.toml:9: `switch.input_memory` is `150KB`: expected a size such as 150kB, or `none`, found the unknown unit `KB`
+    hint: write kB for 1000 octets or KiB for 1024
+    ");
+}
+
+#[test]
+fn a_key_that_its_kind_never_reads_is_refused() {
+    assert_snapshot!(instead("kind = \"qcn\"", "gd = \"1/64\""), @"
+    a.toml:13: `scheme.gd` is not read while `scheme.kind` is `none`
+    hint: it is read while `scheme.kind` is `qcn`
+    ");
+    assert_snapshot!(instead("hosts = 4", "hosts = 4\nk = 4"), @"
+    a.toml:7: `topology.k` is not read while `topology.kind` is `star`
+    hint: it is read while `topology.kind` is `fat-tree`
+    ");
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h4\"\non = \"1ms\""), @"
+    a.toml:18: `traffic.0.on` is not read while `traffic.0.pattern` is `greedy`
+    hint: it is read while `traffic.0.pattern` is `on-off`
+    ");
+}
+
+#[test]
+fn a_key_that_one_configuration_reads_is_no_mistake_in_another() {
+    let axis = "[axis.scheme]\nnone = { scheme.kind = \"none\" }\nqcn = { scheme.gd = \"1/64\" }";
+    assert_snapshot!(and(axis), @"nothing");
+    let axis = "[axis.scheme]\nnone = { scheme.kind = \"none\", scheme.gd = \"1/64\" }\nqcn = {}";
+    assert_snapshot!(and(axis), @"
+    a.toml:23: `scheme.gd` is not read while `scheme.kind` is `none` (in configuration `none`)
+    hint: it is read while `scheme.kind` is `qcn`
+    ");
+}
+
+#[test]
+fn a_wrong_word_is_told_the_right_ones() {
+    assert_snapshot!(instead("\"star\"", "\"stra\""), @"
+    a.toml:5: `topology.kind` is `stra`: expected `star`, `chain`, `tree`, `fat-tree` or `graph`
+    hint: is it `star`?
+    ");
+    assert_snapshot!(instead("kind = \"qcn\"", "kind = \"qcn\"\npreset = \"slides\""), @"a.toml:14: `scheme.preset` is `slides`: expected `standard-10G`, `slides-10G`, `netfpga-1G`, `ibm-10G`, `ibm-100G` or `crisan-2011`");
+}
+
+#[test]
+fn a_value_out_of_range_is_told_the_range() {
+    assert_snapshot!(instead("kind = \"qcn\"", "kind = \"qcn\"\nset_point = \"50B\""), @"a.toml:14: `scheme.set_point` is `50B`: expected at least 100B");
+    assert_snapshot!(instead("kind = \"qcn\"", "kind = \"qcn\"\nweight = 3"), @"a.toml:14: `scheme.weight` is `3`: expected a power of two, 1/1024 to 1024");
+    assert_snapshot!(instead("kind = \"qcn\"", "kind = \"qcn\"\nmin_decrease = \"0%\""), @"a.toml:14: `scheme.min_decrease` is `0%`: expected a whole percentage, 1% to 100%");
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h4\"\npriority = 8"), @"a.toml:18: `traffic.0.priority` is `8`: expected a whole number, 0 to 7");
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h4\"\nframe = \"63B\""), @"a.toml:18: `traffic.0.frame` is `63B`: expected at least 64B");
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h4\"\nframe = \"17kB\""), @"a.toml:18: `traffic.0.frame` is `17kB`: expected at most 16384B");
+}
+
+#[test]
+fn a_missing_key_is_asked_for() {
+    assert_snapshot!(instead("run = { length = \"10ms\" }", ""), @"
+    a.toml: `run.length` is missing
+    hint: it is a time: How much time is simulated.
+    ");
+    assert_snapshot!(instead("to = \"h4\"", ""), @"
+    a.toml:15: `traffic.0.to` is missing
+    hint: it is a name or a list of names: The receivers: a host; `any` for all others; a list; or `+4` for the host four places on, counted round. With several, each frame draws one.
+    ");
+    assert_snapshot!(said("title = \"t\"\nrun.length = \"1ms\"\ntopology = { kind = \"star\", hosts = 2 }"), @"
+    a.toml: nothing is sent
+    hint: write a [[traffic]] with `from` and `to`
+    ");
+}
+
+#[test]
+fn thresholds_stand_in_order_and_leave_headroom() {
+    assert_snapshot!(instead("\"44kB\"", "\"120kB\""), @"
+    a.toml:10: `switch.pause.go` is 120kB, above `stop` at 110kB
+    hint: traffic resumes below `go`, so it is not above `stop`
+    ");
+    assert_snapshot!(instead("\"110kB\"", "\"147kB\""), @"
+    a.toml:10: `switch.pause.stop` is 147kB, and 5624B more can arrive before the peer stops: 152624B in `switch.input_memory` of 150kB
+    hint: stop at 144376B or below, or give it 152624B; on the link h4-s1, 2500B are on the way there and back, and two frames of 1500B and the stop itself are sent
+    ");
+    assert_snapshot!(instead("\"150kB\"", "\"4kB\""), @"
+    a.toml:10: `switch.pause.stop` is 110kB, and 5624B more can arrive before the peer stops: 115624B in `switch.input_memory` of 4kB
+    hint: give it at least 115624B; on the link h4-s1, 2500B are on the way there and back, and two frames of 1500B and the stop itself are sent
+    ");
+    let receive = "[adapter]\nreceive = { buffer = \"20kB\", pause = { stop = \"18kB\", go = \"8kB\" } }";
+    assert_snapshot!(and(receive), @"
+    a.toml:23: `adapter.receive.pause.stop` is 18kB, and 5624B more can arrive before the peer stops: 23624B in `adapter.receive.buffer` of 20kB
+    hint: stop at 14376B or below, or give it 23624B; on the link h4-s1, 2500B are on the way there and back, and two frames of 1500B and the stop itself are sent
+    ");
+}
+
+#[test]
+fn a_buffer_holds_a_frame() {
+    assert_snapshot!(instead("input_memory = \"150kB\"\npause", "input_memory = \"1kB\"\nweights"), @"
+    a.toml:9: `switch.input_memory` is 1kB, less than a frame of 1500B
+    hint: no frame would ever fit
+    a.toml:10: `switch.weights` is not read while `switch.schedule` is `strict`
+    hint: it is read while `switch.schedule` is `drr` or `wrr`
+    ");
+    assert_snapshot!(instead("input_memory = \"150kB\"", "input_memory = \"1MB\"\noutput = { buffer = \"1kB\" }"), @"
+    a.toml:10: `switch.output.buffer` is 1kB, less than a frame of 1500B
+    hint: no frame would ever fit
+    ");
+}
+
+#[test]
+fn a_flow_leads_to_a_host_that_exists() {
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h9\""), @"
+    a.toml:17: `traffic.0.to`: there is no host `h9`
+    hint: is it `h1`, `h2` or `h3`?
+    ");
+    assert_snapshot!(instead("to = \"h4\"", "to = \"s1\""), @"
+    a.toml:17: `traffic.0.to`: `s1` is a switch, not a host
+    hint: is it `h1`?
+    ");
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h1\""), @"a.toml:17: `traffic.0`: `h1` would send to itself");
+    assert_snapshot!(instead("to = \"h4\"", "to = \"+8\""), @"
+    a.toml:17: `traffic.0.to` is `+8`: no host is that far on
+    hint: there are 4 hosts: write +1 to +3
+    ");
+}
+
+#[test]
+fn a_load_is_at_most_the_link() {
+    let paced = |with: &str| instead("to = \"h4\"", &format!("to = \"h4\"\npattern = \"constant\"\n{with}"));
+    assert_snapshot!(paced("load = \"120%\""), @"a.toml:19: `traffic.0.load` is `120%`: expected more than 0% and at most 100%");
+    assert_snapshot!(paced("offer = \"12Gb/s\""), @"
+    a.toml:19: `traffic.0.offer` asks for 120% of the host's link of 10Gb/s
+    hint: a frame of 1500B takes 1200ns on the wire, and one would come every 1us
+    ");
+    assert_snapshot!(paced("offer = \"1Gb/s\"\nload = \"10%\""), @"
+    a.toml:15: `traffic.0` states 2 of `offer`, `load` and `interval`
+    hint: a constant source takes exactly one of them
+    ");
+    assert_snapshot!(paced(""), @"
+    a.toml:15: `traffic.0` states 0 of `offer`, `load` and `interval`
+    hint: a constant source takes exactly one of them
+    ");
+}
+
+#[test]
+fn a_source_begins_in_the_run_and_before_it_ends() {
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h4\"\nstart = \"10ms\""), @"a.toml:18: `traffic.0.start` is 10ms, and the run ends at 10ms");
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h4\"\nstart = \"5ms\"\nstop = \"4ms\""), @"a.toml:19: `traffic.0.stop` is 4ms, not after `start` at 5ms");
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h4\"\nstagger = \"6ms\""), @"
+    a.toml:18: source 3 of `traffic.0` would begin when it has ended
+    hint: state a shorter `stagger`, or `stagger_within`
+    ");
+}
+
+#[test]
+fn a_graph_is_connected_and_its_hosts_have_one_link() {
+    let graph = |links: &str| {
+        let old = "kind = \"star\"\nhosts = 4";
+        let hosts = "hosts = [\"h1\", \"h2\", \"h3\", \"h4\"]\nswitches = [\"s1\", \"s2\"]";
+        instead(old, &format!("kind = \"graph\"\n{hosts}\nlinks = [{links}]"))
+    };
+    let four = "{ ends = [\"h1\", \"s1\"] }, { ends = [\"h2\", \"s1\"] }, { ends = [\"h3\", \"s2\"] }, \
+                { ends = [\"h4\", \"s2\"] }";
+    assert_snapshot!(graph(four), @"
+    a.toml:8: there is no way from `h1` to `h3`
+    hint: the network must be connected
+    ");
+    assert_snapshot!(graph(&format!("{four}, {{ ends = [\"h1\", \"s2\"] }}")), @"
+    a.toml:8: the host `h1` has 2 links
+    hint: a host has exactly one link; what forwards is a switch
+    ");
+    assert_snapshot!(graph("{ ends = [\"h1\", \"s1\"] }"), @"
+    a.toml:8: the host `h2` has no link
+    hint: a host has exactly one link; what forwards is a switch
+    a.toml:8: the host `h3` has no link
+    hint: a host has exactly one link; what forwards is a switch
+    a.toml:8: the host `h4` has no link
+    hint: a host has exactly one link; what forwards is a switch
+    ");
+    assert_snapshot!(graph(&format!("{four}, {{ ends = [\"s1\", \"s3\"] }}")), @"
+    a.toml:8: there is no node `s3`
+    hint: is it `h3`, `s1` or `s2`?
+    ");
+    assert_snapshot!(graph(&format!("{four}, {{ ends = [\"s1\", \"s1\"] }}")), @"a.toml:8: `topology.links.4` joins `s1` to itself");
+    assert_snapshot!(graph(&format!("{four}, {{ ends = [\"s1\", \"s2\"], rate = \"0b/s\" }}")), @"a.toml:8: `topology.links.4.rate` is `0b/s`: expected more than zero");
+}
+
+#[test]
+fn names_are_unique_and_plain() {
+    assert_snapshot!(instead("hosts = 4", "hosts = [\"h1\", \"h2\", \"h3\", \"h4\", \"h1\"]"), @"a.toml:6: two nodes are named `h1`");
+    assert_snapshot!(instead("hosts = 4", "hosts = [\"h1\", \"h2\", \"h3\", \"h4\", \"a b\"]"), @"
+    a.toml:6: `a b` cannot name a node
+    hint: names are made of letters, digits, `_` and `-`
+    ");
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h4\"\nname = \"f1\""), @"
+    a.toml:18: more than one flow is named `f1`
+    hint: a name is for one flow; leave it out to name flows by their ends
+    ");
+}
+
+#[test]
+fn a_fat_tree_has_even_switches() {
+    assert_snapshot!(instead("kind = \"star\"\nhosts = 4", "kind = \"fat-tree\"\nk = 3"), @"
+    a.toml:6: `topology.k` is 3, an odd number
+    hint: half of a switch's ports lead up and half down
+    ");
+}
+
+#[test]
+fn samples_and_windows_lie_in_the_run() {
+    assert_snapshot!(instead("length = \"10ms\"", "length = \"10ms\", sample = \"20ms\""), @"
+    a.toml:2: `run.sample` is 20ms, and the run only 10ms
+    hint: a hundredth of the length is usual
+    ");
+    assert_snapshot!(and("over = \"5ms..20ms\""), @"
+    a.toml:22: `expect.0.over` is 5ms..20ms, outside of the run
+    hint: the run is 0s..10ms
+    ");
+    assert_snapshot!(and("over = \"5ms..2ms\""), @"a.toml:22: `expect.0.over` is `5ms..2ms`: the window ends before it begins");
+    assert_snapshot!(and("over = \"5ms\""), @"a.toml:22: `expect.0.over` is `5ms`: expected a window such as 100ms..200ms");
+}
+
+#[test]
+fn a_claim_is_about_something_that_is_there() {
+    assert_snapshot!(and("of = \"h1->h3\""), @"
+    a.toml:22: `expect.0.of`: no flow or port matches `h1->h3`
+    hint: is it `h1->h4` or `s1->h3`?
+    ");
+    assert_snapshot!(instead("jain(throughput)", "jain(thruput)"), @"
+    a.toml:20: `expect.0.metric` is `jain(thruput)`: there is no metric `thruput`
+    hint: the metrics are: throughput, send-rate, demand-share, delivered-share, throughput-cv, queue, queue-peak, queue-deviation, utilisation, limit, pause-time, pause-count, … (20 in all)
+    ");
+    assert_snapshot!(instead("jain(throughput)", "utilisation\"\nof = \"flow:h1->h4"), @"a.toml:21: `expect.0.of`: this is not measured on a flow, only on a port");
+    assert_snapshot!(instead("at_least = 0.9", "at_least = \"2Gb/s\""), @"a.toml:21: `expect.0.at_least` is `2Gb/s`: expected a share such as 85% or 1/128, found a rate");
+    assert_snapshot!(instead("metric = \"jain(throughput)\"\nat_least = 0.9", "metric = \"queue\"\nat_most = 9"), @r#"
+    a.toml:21: `expect.0.at_most` is `9`: expected a size such as 150kB, found a number without a unit
+    hint: say of what, such as "9kB": B, kB (1000), KiB (1024), MB, MiB, GB or GiB
+    "#);
+    assert_snapshot!(and("at_most = 1"), @"
+    a.toml:19: `expect.0` has several bounds: at_least, at_most
+    hint: a claim has one; `between = [a, b]` has two ends
+    ");
+    assert_snapshot!(instead("at_least = 0.9", "between = [2, 1]"), @"a.toml:21: `expect.0.between` is `[2, 1]`: the first is above the second");
+    assert_snapshot!(and("across = \"most\""), @"
+    a.toml:22: `expect.0.across` is `most`
+    hint: it is `every`, `median`, `mean`, `quantile 0.9` or `fraction 0.25`, shares from 0 to 1
+    ");
+    assert_snapshot!(instead("at_least = 0.9", "across = \"fraction 0.5\""), @"
+    a.toml:21: `expect.0.across`: a fraction of what?
+    hint: it is the fraction of runs that satisfy a bound, and there is none
+    ");
+    assert_snapshot!(and("relative_to = \"none\""), @"
+    a.toml:22: `expect.0.relative_to`: there is no configuration `none`
+    hint: the configurations are: default
+    ");
+    assert_snapshot!(and("when = { scheme = \"none\" }"), @"a.toml:22: `expect.0.when`: there is no axis `scheme`");
+    assert_snapshot!(and("band = \"20%\""), @"
+    a.toml:22: `expect.0.band` is not read while `expect.0.metric` is `throughput`
+    hint: it is read while `expect.0.metric` is `convergence` or `settled`
+    ");
+    assert_snapshot!(instead("jain(throughput)", "convergence(limit)"), @"
+    a.toml:19: `expect.0.band` is missing
+    hint: it is a share such as `85%`, more than 0% and at most 100%: How far from the target still counts.
+    a.toml:19: `expect.0.target` is missing
+    hint: it is a value in the unit of the metric: The value to converge to, reach or settle at.
+    ");
+    assert_snapshot!(and("[[figure]]\nkind = \"limit\"\nof = \"s1->h4\""), @"
+    a.toml:24: `figure.0.of`: no flow matches `s1->h4`
+    hint: is it `h1->h4`?
+    ");
+}
+
+#[test]
+fn a_change_names_one_thing_that_is_there() {
+    let at = |what: &str| and(&format!("[[at]]\ntime = \"1ms\"\n{what}"));
+    assert_snapshot!(at("port = \"s1->h5\"\nservice = \"1Gb/s\""), @"
+    a.toml:24: there is no port `s1->h5`
+    hint: is it `s1->h1`, `s1->h2` or `s1->h3`?
+    ");
+    assert_snapshot!(at("port = \"s1->h4\""), @"
+    a.toml:22: `at.0.service` is missing
+    hint: it is a rate: The new rate of service; `line` is the link's.
+    ");
+    assert_snapshot!(at("port = \"s1->h4\"\nservice = \"20Gb/s\""), @"a.toml:25: `at.0.service` is 20Gb/s, more than the link's 10Gb/s");
+    assert_snapshot!(at("host = \"s1\"\nservice = \"1Gb/s\""), @"
+    a.toml:24: there is no host `s1`
+    hint: is it `h1`?
+    ");
+    assert_snapshot!(at("link = \"s1-h5\"\nstate = \"down\""), @"
+    a.toml:24: there is no link `s1-h5`
+    hint: is it `s1-h1`, `s1-h2` or `s1-h3`?
+    ");
+    assert_snapshot!(at("link = \"s1-h4\"\nstate = \"stop\""), @"a.toml:25: `at.0.state` is `stop`: a link goes `up` or `down`");
+    assert_snapshot!(at("flow = \"h1->h2\"\nstate = \"stop\""), @"
+    a.toml:24: there is no flow `h1->h2`
+    hint: is it `h1->h4`?
+    ");
+    assert_snapshot!(at("port = \"s1->h4\"\nlink = \"s1-h4\"\nservice = \"1Gb/s\"\nstate = \"up\""), @"
+    a.toml:22: `at.0` names 2 of `port`, `host`, `link`, `flow`
+    hint: it names exactly one thing that changes
+    ");
+    assert_snapshot!(at("service = \"1Gb/s\""), @"
+    a.toml:22: `at.0` names 0 of `port`, `host`, `link`, `flow`
+    hint: it names exactly one thing that changes
+    a.toml:24: `at.0.service` is not read without `at.0.port` or `at.0.host`
+    hint: The new rate of service; `line` is the link's.
+    ");
+    assert_snapshot!(and("[[at]]\ntime = \"10ms\"\nlink = \"s1-h4\"\nstate = \"down\""), @"a.toml:23: `at.0.time` is 10ms, and the run ends at 10ms");
+}
+
+#[test]
+fn notifications_have_a_priority_of_their_own() {
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h4\"\npriority = 6"), @"
+    a.toml:18: `scheme.cnm_priority` is 6, which `h1->h4` uses for data
+    hint: notifications travel at a priority of their own (802.1Q 32)
+    ");
+    assert_snapshot!(instead("kind = \"qcn\"", "kind = \"qcn\"\ncnm_priority = 0"), @"
+    a.toml:14: `scheme.cnm_priority` is 0, which `h1->h4` uses for data
+    hint: notifications travel at a priority of their own (802.1Q 32)
+    ");
+    assert_snapshot!(instead("kind = \"qcn\"", "kind = \"qcn\"\nmin_rate = \"20Gb/s\""), @"
+    a.toml:14: `scheme.min_rate` is 20Gb/s, above a host's link of 10Gb/s
+    hint: a limiter could never cut anything
+    ");
+}
+
+#[test]
+fn pause_and_pfc_do_not_meet_on_a_link() {
+    let receive = "[adapter.receive]\nbuffer = \"1MB\"\npause = { stop = \"500kB\", go = \"400kB\" }";
+    let text = RIGHT.replacen("mode = \"pause\"", "mode = \"pfc\"", 1);
+    assert_snapshot!(said(&format!("{text}{receive}")), @"
+    a.toml:10: `h1` uses PAUSE and `s1` PFC on their link
+    hint: PAUSE and PFC are not both enabled on a port (802.1Qbb); a host's `receive.pause` is PAUSE
+    ");
+}
+
+#[test]
+fn weights_are_eight() {
+    let weights = "schedule = \"wrr\"\nweights = [1, 2]\ninput_memory";
+    assert_snapshot!(instead("input_memory", weights), @"
+    a.toml:10: `switch.weights` has 2 entries
+    hint: there is one for each of the eight priorities, from 0
+    ");
+    let weights = "schedule = \"drr\"\nweights = [1, 2]\ninput_memory";
+    assert_snapshot!(instead("input_memory", weights), @r#"
+    a.toml:10: `switch.weights` is `[1, 2]`: expected a size such as 150kB, found a number without a unit
+    hint: say of what, such as "1kB": B, kB (1000), KiB (1024), MB, MiB, GB or GiB
+    "#);
+}
+
+#[test]
+fn an_override_names_a_switch_that_is_there() {
+    assert_snapshot!(and("[switches.s2]\nkind = \"voq\""), @"
+    a.toml:22: there is no switch `s2`
+    hint: is it `s1`?
+    ");
+    assert_snapshot!(and("[switches.s1]\nkind = \"voq\"\nbuffer = \"1kB\""), @"
+    a.toml:24: there is no key `switches.s1.buffer`
+    hint: there is `adapter.receive.buffer` or `switch.output.buffer`
+    ");
+}
+
+#[test]
+fn parameters_are_known_and_used() {
+    assert_snapshot!(instead("\"10ms\"", "\"$long\""), @"
+    a.toml:2: `$long` is not among the parameters
+    hint: state it: [parameters] long = …
+    ");
+    assert_snapshot!(instead("[topology]", "[parameters]\nlong = \"1ms\"\n[topology]"), @r#"
+    a.toml:5: nothing reads `parameters.long`
+    hint: its value is used as "$long"
+    "#);
+    assert_snapshot!(instead("\"10ms\" }", "\"$long\" }\n[parameters]\nlong = \"1kB\""), @"a.toml:4: `run.length` is `1kB`: expected a time such as 15ms, found a size");
+    assert_snapshot!(instead("\"10ms\" }", "\"$long\" }\n[parameters]\nlong = \"$short\""), @"
+    a.toml:4: `parameters.long` is `$short`, itself a parameter
+    hint: state the value
+    ");
+}
+
+#[test]
+fn axes_have_tables_for_values() {
+    assert_snapshot!(and("[axis]\nscheme = 3"), @"a.toml:23: `axis.scheme` is a number, not a table");
+    assert_snapshot!(and("[axis.scheme]\nnone = \"none\""), @r#"
+    a.toml:23: `axis.scheme.none` is a text, not a table
+    hint: write none = { scheme.kind = "qcn" }, or {} to change nothing
+    "#);
+    assert_snapshot!(and("[axis.scheme]\n\"a/b\" = {}"), @"
+    a.toml:23: `a/b` cannot name a value of `axis.scheme`
+    hint: names of configurations are made of these, with `/` between
+    ");
+    assert_snapshot!(and("[axis.scheme]"), @"a.toml:22: `axis.scheme` has no values");
+    assert_snapshot!(said(&format!("skip = [{{ scheme = \"qcn\" }}]\n{RIGHT}")), @"a.toml:1: `skip`: there is no axis `scheme`");
+    let axis = "[axis.scheme]\na = {}\nb = { run.seed = 7 }";
+    assert_snapshot!(and(axis), @"
+    a.toml: `run.seed` and `run.repeat` differ between configurations
+    hint: all configurations run the same seeds, so that they can be compared
+    ");
+    let axis = "[axis.hot]\na = {}\nb = { traffic.0.to = \"h7\" }";
+    assert_snapshot!(and(axis), @"
+    a.toml:24: `traffic.0.to`: there is no host `h7` (in configuration `b`)
+    hint: is it `h1`, `h2` or `h3`?
+    ");
+}
+
+#[test]
+fn what_quick_would_choke_on_is_wrong_already() {
+    assert_snapshot!(and("[quick]\nrun.length = \"1GB\""), @"a.toml:23: `run.length` is `1GB`: expected a time such as 15ms, found a size");
+}
+
+#[test]
+fn a_flag_is_named_where_it_is_wrong() {
+    let flag = |path, value| set(RIGHT, &[(path, value)]).unwrap_err().to_string();
+    assert_snapshot!(flag("scheme.gdd", "1/256"), @"
+    --set scheme.gdd=1/256: there is no key `scheme.gdd`
+    hint: is it `scheme.gd`?
+    ");
+    assert_snapshot!(flag("scheme.gd", "1/100"), @"--set scheme.gd=1/100: `scheme.gd` is `1/100`: expected a power of two, 1/2147483648 to 1");
+    assert_snapshot!(flag("run.length", "5"), @r#"
+    --set run.length=5: `run.length` is `5`: expected a time such as 15ms, found a number without a unit
+    hint: say of what, such as "5ms": ps, ns, us, ms or s
+    "#);
+    assert_snapshot!(flag("at.3.time", "5ms"), @"
+    --set at.3.time=5ms: `at` is `{ 3 = { time = 5ms } }`: the list has no such entry
+    hint: entries are counted from 0; a number changes one that is there
+    ");
+}
+
+#[test]
+fn many_problems_are_shown_at_once_and_by_line() {
+    let text = RIGHT.replace("10ms", "10").replace("hosts = 4", "hosts = \"four\"").replace("44kB", "120kB");
+    assert_snapshot!(said(&text), @r#"
+    a.toml:2: `run.length` is `10`: expected a time such as 15ms, found a number without a unit
+    hint: say of what, such as "10ms": ps, ns, us, ms or s
+    a.toml:10: `switch.pause.go` is 120kB, above `stop` at 110kB
+    hint: traffic resumes below `go`, so it is not above `stop`
+    a.toml:16: `traffic.0.from`: there is no host `h1`
+    hint: the hosts are: four
+    a.toml:16: `traffic.0.from`: there is no host `h2`
+    hint: the hosts are: four
+    a.toml:16: `traffic.0.from`: there is no host `h3`
+    hint: the hosts are: four
+    "#);
+}
+
+#[test]
+fn what_is_no_text_or_too_long_is_no_scenario() {
+    let refused = |octets: &[u8]| check_text("a.toml", octets).unwrap_err().to_string();
+    assert_snapshot!(refused(&vec![b'#'; 4_000_001]), @"
+    a.toml: 4000001 octets, more than the 4000000 a scenario may have
+    hint: is it a recording, or a capture?
+    ");
+    assert_snapshot!(refused(b"title\n\xff\xfe"), @"
+    a.toml:2: not a text in UTF-8
+    hint: a scenario is a TOML file
+    ");
+    assert_snapshot!(refused(b"PAR1\0\0"), @"
+    a.toml:1: a zero octet: not a text
+    hint: a scenario is a TOML file
+    ");
+    assert_eq!(check_text("a.toml", RIGHT.as_bytes()), Ok(RIGHT));
+}
