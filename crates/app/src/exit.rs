@@ -47,18 +47,20 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What would help.
     pub(crate) hint: Option<String>,
+    /// Whether it is a list of problems, each with its own place and hint.
+    is_list: bool,
 }
 
 impl Failure {
     /// What was asked for does not make sense.
     pub(crate) fn invalid(message: impl Into<String>) -> Failure {
-        Failure { exit: Exit::Invalid, message: message.into(), hint: None }
+        Failure { exit: Exit::Invalid, message: message.into(), hint: None, is_list: false }
     }
 
     /// The system refused.
     pub(crate) fn io(path: &Path, doing: &str, error: &io::Error) -> Failure {
         let message = format!("{}: cannot {doing}: {error}", path.display());
-        Failure { exit: Exit::Io, message, hint: None }
+        Failure { exit: Exit::Io, message, hint: None, is_list: false }
     }
 
     /// Adds what would help.
@@ -69,7 +71,11 @@ impl Failure {
 
     /// Says it to the user, and how to end.
     pub(crate) fn tell(&self) -> Exit {
-        out::complain(&self.message, self.hint.as_deref());
+        if self.is_list {
+            out::list(&self.message, self.hint.as_deref());
+        } else {
+            out::complain(&self.message, self.hint.as_deref());
+        }
         self.exit
     }
 }
@@ -80,7 +86,7 @@ impl From<RecordError> for Failure {
             Fault::Invalid => Exit::Invalid,
             Fault::Io => Exit::Io,
         };
-        Failure { exit, message: error.to_string(), hint: error.hint() }
+        Failure { exit, message: error.to_string(), hint: error.hint(), is_list: false }
     }
 }
 
@@ -90,6 +96,6 @@ impl From<Problems> for Failure {
         if let count @ 2.. = problems.0.len() {
             let _ = write!(message, "\n{count} problems");
         }
-        Failure { exit: Exit::Invalid, message, hint: None }
+        Failure { exit: Exit::Invalid, message, hint: None, is_list: true }
     }
 }

@@ -1,18 +1,17 @@
 //! What the user sees: results on stdout, everything else on stderr, colour only on a terminal.
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use std::env;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 /// Writes results. A reader that went away (`quell list | head`) is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure {
-            exit: Exit::Io,
-            message: format!("standard output: cannot write: {error}"),
-            hint: None,
-        }),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::io(Path::new("standard output"), "write", &error))
+        }
         _ => Ok(()),
     }
 }
@@ -26,12 +25,13 @@ pub(crate) fn note(text: &str) {
 /// Tells the user what is wrong, and what would help.
 pub(crate) fn complain(message: &str, hint: Option<&str>) {
     let paint = Paint::for_stderr();
-    let mut text = format!("{} {message}", paint.red("error:"));
-    if let Some(hint) = hint {
-        text.push_str("\nhint: ");
-        text.push_str(hint);
-    }
-    note(&paint_hints(&text, paint));
+    list(&format!("{} {message}", paint.red("error:")), hint);
+}
+
+/// Tells the user of problems that each name their place.
+pub(crate) fn list(problems: &str, hint: Option<&str>) {
+    let hint = hint.map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+    note(&paint_hints(&format!("{problems}{hint}"), Paint::for_stderr()));
 }
 
 /// Tells the user what to check before trusting a result.

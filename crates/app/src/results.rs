@@ -5,7 +5,7 @@ use crate::out::{self, Paint};
 use crate::progress;
 use crate::runner::{Kept, Run, State};
 use quell_record::claim::{Claim, FigureSpec};
-use quell_record::{ConfigurationHead, Digest, Fault};
+use quell_record::{ConfigurationHead, Digest, Fault, RecordError};
 use quell_report::{ConfigurationRow, Extract, Report, RunFact, Setting, Tally, figures, judge, page, text};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -123,8 +123,8 @@ impl Results {
         Ok(path)
     }
 
-    /// One screen for people.
-    pub(crate) fn in_words(&self, page: &Path, is_brief: bool) -> String {
+    /// One screen for people; `page` is where the report was written, if it could be.
+    pub(crate) fn in_words(&self, page: Option<&Path>, is_brief: bool) -> String {
         let paint = Paint::for_stdout();
         let style = text::Style { colour: paint.is_on(), brief: true };
         let mut words = if is_brief {
@@ -135,28 +135,43 @@ impl Results {
         if !words.is_empty() && !words.ends_with("\n\n") {
             words.push('\n');
         }
-        let _ = writeln!(words, "{} {}", paint.dim("report"), page.display());
-        let runs = self.runs.len();
-        let found = self.runs.iter().filter(|it| it.kept().is_some_and(|kept| kept.was_there)).count();
-        let how = match (runs, found) {
-            (1, 0) => "one run".to_owned(),
-            (runs, 0) => format!("{runs} runs"),
-            (1, _) => "the run was there".to_owned(),
-            (runs, found) if found == runs => format!("all {runs} runs were there"),
-            (runs, found) => format!("{runs} runs, {found} of which were there"),
-        };
-        match &self.digest {
-            Some(digest) => _ = writeln!(words, "{} {digest}  ({how})", paint.dim("digest")),
-            None => {
-                let complete = self.runs.iter().filter(|it| matches!(it.state, State::Complete(_))).count();
-                let _ = writeln!(words, "{} none: {complete} of {runs} runs are finished", paint.dim("digest"));
-            }
+        let unjudged = self.unjudged();
+        if !unjudged.is_empty() {
+            let line = format!("not judged, for want of a finished run: {}", unjudged.join(", "));
+            let _ = writeln!(words, "{}\n", paint.yellow(&line));
         }
+        if let Some(page) = page {
+            let _ = writeln!(words, "{} {}", paint.dim("report"), page.display());
+        }
+        let _ = writeln!(words, "{} {}", paint.dim("digest"), self.digest_in_words());
         words
     }
 
+    /// Configurations of which no run is finished.
+    fn unjudged(&self) -> Vec<&str> {
+        let groups = self.runs.chunk_by(|a, b| a.configuration == b.configuration);
+        let is_unjudged = |runs: &&[Run]| !runs.iter().any(|it| matches!(it.state, State::Complete(_)));
+        groups.filter(is_unjudged).map(|runs| runs[0].configuration.as_str()).collect()
+    }
+
+    fn digest_in_words(&self) -> String {
+        let runs = self.runs.len();
+        let Some(digest) = self.digest else {
+            let complete = self.runs.iter().filter(|it| matches!(it.state, State::Complete(_))).count();
+            return format!("none: {complete} of {runs} runs are finished");
+        };
+        let found = self.runs.iter().filter(|it| it.kept().is_some_and(|kept| kept.was_resumed)).count();
+        match (runs, found) {
+            (1, 0) => format!("{digest}  (one run)"),
+            (runs, 0) => format!("{digest}  ({runs} runs)"),
+            (1, _) => format!("{digest}  (the run was there already)"),
+            (runs, found) if found == runs => format!("{digest}  (all {runs} runs were there already)"),
+            (runs, found) => format!("{digest}  ({runs} runs, {found} of which were there already)"),
+        }
+    }
+
     /// One document for machines.
-    pub(crate) fn to_json(&self, dir: &Path, page: &Path, exit: Exit) -> String {
+    pub(crate) fn to_json(&self, dir: &Path, page: Option<&Path>, exit: Exit) -> String {
         let tally = Tally::of(&self.report.verdicts);
         let runs: Vec<_> = self.runs.iter().map(Run::to_json).collect();
         let document = json!({
@@ -192,21 +207,27 @@ impl Results {
         let left = count(|it| matches!(it, State::NotBegun));
         format!(
             "{complete} of {} runs are finished, {cut} were cut short, {left} never began; what there is was kept.\n\
-             The same command goes on from here.",
+             Run it again into the same folder to go on from there.",
             self.runs.len()
         )
     }
 
-    /// Says what went wrong with which run, run by run.
+    /// Says what went wrong with which runs: the first of each configuration in full, the others by seed.
     pub(crate) fn complain(&self) {
-        for run in &self.runs {
-            match &run.state {
-                State::Broken(why) => out::complain(
-                    &format!("{}: {why}", run.name()),
-                    Some(&format!("what was recorded until then is in {}", run.dir.display())),
-                ),
-                State::Lost(error) => out::complain(&error.to_string(), error.hint().as_deref()),
-                _ => {}
+        for runs in self.runs.chunk_by(|a, b| a.configuration == b.configuration) {
+            let broken: Vec<(&Run, &String)> = runs.iter().filter_map(|it| Some((it, it.broken()?))).collect();
+            if let [(run, why), others @ ..] = broken.as_slice() {
+                let mut message = format!("{}: {why}", run.name());
+                if !others.is_empty() {
+                    let seeds: Vec<u64> = others.iter().map(|(run, _)| run.seed).collect();
+                    let _ = write!(message, "\nit broke likewise under seed {}", seeds_in_words(&seeds));
+                }
+                out::complain(&message, Some(&format!("what was recorded until then is in {}", run.dir.display())));
+            }
+            for run in runs {
+                if let State::Lost(error) = &run.state {
+                    out::complain(&error.to_string(), Some(&remedy(run, error)));
+                }
             }
         }
     }
@@ -238,6 +259,13 @@ impl Run {
         }
     }
 
+    fn broken(&self) -> Option<&String> {
+        match &self.state {
+            State::Broken(why) => Some(why),
+            _ => None,
+        }
+    }
+
     fn to_json(&self) -> serde_json::Value {
         let (state, why) = match &self.state {
             State::Complete(_) => ("complete", None),
@@ -251,7 +279,7 @@ impl Run {
             "seed": self.seed,
             "state": state,
             "why": why,
-            "was_there": self.kept().map(|it| it.was_there),
+            "was_resumed": self.kept().map(|it| it.was_resumed),
             "digest": self.kept().map(|it| it.digest.whole()),
             "ending": self.kept().map(|it| it.ending),
             "dir": self.dir,
@@ -259,9 +287,34 @@ impl Run {
     }
 }
 
-/// Writes a file, whole or with a failure that names it.
+/// What helps against a run that cannot be read or written.
+fn remedy(run: &Run, error: &RecordError) -> String {
+    match (error.fault(), error.hint()) {
+        (Fault::Io, Some(hint)) => hint,
+        (Fault::Io, None) => "put it right and run again: finished runs are kept and not run again".to_owned(),
+        (Fault::Invalid, _) => {
+            format!("remove {} and run again: the same scenario and seed give the same run", run.dir.display())
+        }
+    }
+}
+
+/// Writes a file, whole or not at all, with a failure that names it.
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|error| {
+    let is_special = path.metadata().is_ok_and(|found| !found.is_file());
+    let written = if is_special {
+        fs::write(path, text)
+    } else {
+        let mut draft = path.as_os_str().to_owned();
+        draft.push(".partial");
+        let draft = PathBuf::from(draft);
+        let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, path));
+        if written.is_err() {
+            // What is left of it is of no use, and may not even be there.
+            let _ = fs::remove_file(&draft);
+        }
+        written
+    };
+    written.map_err(|error| {
         let hint = match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
                 "make room or choose a folder on another disk; finished runs are kept and not run again"

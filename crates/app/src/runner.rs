@@ -83,8 +83,8 @@ pub(crate) struct Kept {
     pub(crate) digest: Digest,
     /// How it ended.
     pub(crate) ending: Ending,
-    /// Whether it was there before, and was not run again.
-    pub(crate) was_there: bool,
+    /// Whether it was to be made, and was there already.
+    pub(crate) was_resumed: bool,
 }
 
 /// How an experiment is watched and stopped while it runs.
@@ -222,7 +222,7 @@ impl Bench<'_> {
         }
         let (manifest, recording) = read_run(&entry.dir)?;
         let extract = Extract::take(&recording, configuration, seed, self.claims, self.figures);
-        let kept = Kept { extract, digest: manifest.digest, ending: manifest.ending, was_there: true };
+        let kept = Kept { extract, digest: manifest.digest, ending: manifest.ending, was_resumed: false };
         if manifest.ending.complete {
             return Ok(State::Complete(kept));
         }
@@ -248,7 +248,11 @@ impl Bench<'_> {
         }
         if self.experiment.run(job.configuration, job.seed)?.is_complete() {
             watch.total_ps.fetch_sub(job.plan.length.ps(), Ordering::Relaxed);
-            return self.state_on_disk(job.configuration, job.seed);
+            let mut state = self.state_on_disk(job.configuration, job.seed)?;
+            if let State::Complete(kept) = &mut state {
+                kept.was_resumed = true;
+            }
+            return Ok(state);
         }
         let control = watch.begin();
         let state = self.simulate(job, &control);
@@ -285,7 +289,7 @@ impl Bench<'_> {
         let extract = Extract::take(&recording, job.configuration, job.seed, self.claims, self.figures);
         drop(recording);
         let Manifest { digest, ending, .. } = disk.finish(ending, &self.summary(&extract, outcome.as_ref().err()))?;
-        let kept = Kept { extract, digest, ending, was_there: false };
+        let kept = Kept { extract, digest, ending, was_resumed: false };
         Ok(match outcome {
             Err(broken) => State::Broken(broken.to_string()),
             Ok(outcome) if outcome.complete => State::Complete(kept),

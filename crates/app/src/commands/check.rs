@@ -6,7 +6,7 @@ use crate::out::{self, Paint};
 use crate::progress;
 use crate::results::seeds_in_words;
 use crate::source::{self, Loaded};
-use quell_sim::scenario::{Resolved, Scenario};
+use quell_sim::scenario::{Origin, Resolved, Scenario};
 use std::fmt::Write as _;
 
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -44,16 +44,27 @@ fn values(resolved: &[Resolved], paint: Paint) -> String {
     const WIDEST: usize = 36;
     let width = |of: fn(&Resolved) -> usize| resolved.iter().map(of).max().unwrap_or(0);
     let paths = width(|it| it.path.chars().count());
-    let values = width(|it| it.value.chars().count().min(WIDEST));
+    let values = width(|it| one_line(&it.value).chars().count().min(WIDEST));
     let mut text = String::new();
     for it in resolved {
         let mut origin = it.origin.to_string();
-        if !it.configurations.is_empty() {
-            let _ = write!(origin, " ({})", shortened(&it.configurations));
+        // What an axis sets says by itself where it holds.
+        if !it.configurations.is_empty() && !matches!(it.origin, Origin::Axis(..)) {
+            let _ = write!(origin, " (in {})", shortened(&it.configurations));
         }
-        let _ = writeln!(text, "{:paths$}  {:values$}  {}", it.path, it.value, paint.dim(&origin));
+        let _ = writeln!(text, "{:paths$}  {:values$}  {}", it.path, one_line(&it.value), paint.dim(&origin));
     }
     text
+}
+
+/// Prose by its beginning.
+fn one_line(value: &str) -> String {
+    const LONGEST: usize = 72;
+    let words = value.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", words[..end].trim_end()),
+        None => words,
+    }
 }
 
 fn shortened(names: &[String]) -> String {

@@ -20,7 +20,13 @@ fn contents() -> String {
     let mut text = String::from("Tables of a scenario and their keys. `quell explain TABLE` says a line on each key.\n");
     for group in keys().chunk_by(|a, b| a.section == b.section) {
         let section = if group[0].section.is_empty() { "(top of the file)" } else { group[0].section };
-        let names: Vec<&str> = group.iter().map(|key| key.name).collect();
+        let mut names: Vec<&str> = Vec::new();
+        for key in group {
+            // A key that means another thing for each kind is listed once for each.
+            if !names.contains(&key.name) {
+                names.push(key.name);
+            }
+        }
         let _ = write!(text, "\n{section}\n{}", wrapped(&names));
     }
     text

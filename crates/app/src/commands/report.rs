@@ -23,9 +23,9 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     }
     let page = results.write(&args.dir)?;
     if args.json {
-        out::print(&results.to_json(&args.dir, &page, exit))?;
+        out::print(&results.to_json(&args.dir, Some(&page), exit))?;
     } else {
-        out::print(&results.in_words(&page, args.quiet))?;
+        out::print(&results.in_words(Some(&page), args.quiet))?;
     }
     if !results.report.complete {
         out::note(&results.progress_in_words());

@@ -9,7 +9,7 @@ use crate::runner::{self, Bench, Job, Watch};
 use crate::source::{self, Loaded};
 use quell_record::{ConfigurationHead, Experiment, ExperimentHead, RecordError, ResolvedValue};
 use quell_report::Setting;
-use quell_sim::scenario::{Configuration, Resolved, Scenario};
+use quell_sim::scenario::{Configuration, Origin, Resolved, Scenario};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -64,8 +64,8 @@ fn finish(args: &RunArgs, dir: &Path, results: &Results, is_interrupted: bool) -
     let mut exit = results.exit();
     // On a full disk the page cannot be written either; what is wrong has been said already.
     let page = match results.write(dir) {
-        Err(failure) if exit == Exit::Io => return Ok(failure.exit),
-        written => written?,
+        Err(_) if exit == Exit::Io => None,
+        written => Some(written?),
     };
     if let Some(problem) = unexpected(args, results) {
         out::complain(&problem, None);
@@ -75,9 +75,9 @@ fn finish(args: &RunArgs, dir: &Path, results: &Results, is_interrupted: bool) -
         exit = Exit::Interrupted;
     }
     if args.json {
-        out::print(&results.to_json(dir, &page, exit))?;
+        out::print(&results.to_json(dir, page.as_deref(), exit))?;
     } else {
-        out::print(&results.in_words(&page, args.quiet))?;
+        out::print(&results.in_words(page.as_deref(), args.quiet))?;
     }
     if is_interrupted {
         out::note(&results.progress_in_words());
@@ -191,8 +191,8 @@ fn kept_value(it: &Resolved) -> ResolvedValue {
 fn setting(it: &Resolved) -> Setting {
     let origin = it.origin.to_string();
     let origin = match it.configurations.as_slice() {
-        [] => origin,
-        names => format!("{origin} ({})", names.join(", ")),
+        names if names.is_empty() || matches!(it.origin, Origin::Axis(..)) => origin,
+        names => format!("{origin} (in {})", names.join(", ")),
     };
     Setting { path: it.path.clone(), value: it.value.clone(), origin }
 }

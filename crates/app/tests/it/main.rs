@@ -1,0 +1,8 @@
+//! The real binary, as people and scripts use it: what it prints, how it exits, what it leaves behind.
+
+mod bad_input;
+mod interrupted;
+mod lookups;
+mod results;
+mod runs;
+mod support;
