@@ -2,7 +2,7 @@
 //!
 //! A new key is a line here and a line in the decoder that reads it; a test fails if either is missing.
 
-use super::keys::{Form, Given, Key, When};
+use super::keys::{Form, Given, Key, MOST_RATE, MOST_SIZE, MOST_TIME, When};
 use Given::{Default as By, Optional, Preset, Required};
 use When::{Has, Is};
 
@@ -11,11 +11,13 @@ const MOST: u64 = u64::MAX;
 const U32: u64 = u32::MAX as u64;
 /// Shortest and longest frame, check sequence included: 802.3's least, and well beyond jumbo frames.
 const FRAME: Form = Form::Size(64, 16_384);
-const SIZE: Form = Form::Size(1, MOST);
-const RATE: Form = Form::Rate(1, MOST);
-const TIME: Form = Form::Time(1, MOST);
+const SIZE: Form = Form::Size(1, MOST_SIZE);
+const RATE: Form = Form::Rate(1, MOST_RATE);
+/// A rate of service. At less than this the longest pause would outlast any run.
+const LINE_RATE: Form = Form::Rate(1_000, MOST_RATE);
+const TIME: Form = Form::Time(1, MOST_TIME);
 /// A time that may be zero.
-const OFFSET: Form = Form::Time(0, MOST);
+const OFFSET: Form = Form::Time(0, MOST_TIME);
 
 const fn key(section: &'static str, name: &'static str, form: Form, given: Given, doc: &'static str) -> Key {
     Key { section, name, form, words: &[], given, when: &[], doc, source: "" }
@@ -94,10 +96,10 @@ pub(super) const KEYS: &[Key] = &[
 
     key("topology", "kind", Form::Word(&["star", "chain", "tree", "fat-tree", "graph"]), Required, "The shape of the network."),
     key("topology", "routing", Form::Word(&["hash", "first", "destination"]), By("hash"), "Which of several shortest paths a flow takes: by a hash of the flow, the lowest port, or by the destination's number."),
-    key("topology", "link.rate", RATE, By("10Gb/s"), "Rate of a link, each way."),
-    key("topology", "link.delay", TIME, By("1us"), "Propagation delay of a link, one way."),
-    key("topology", "trunk.rate", RATE, Optional("as `link.rate`"), "Rate of a link between switches.").when(TRUNKED),
-    key("topology", "trunk.delay", TIME, Optional("as `link.delay`"), "Propagation delay of a link between switches.").when(TRUNKED),
+    key("topology", "link.rate", LINE_RATE, By("10Gb/s"), "Rate of a link, each way."),
+    key("topology", "link.delay", Form::Time(1, MOST_TIME / 1_000_000), By("1us"), "Propagation delay of a link, one way."),
+    key("topology", "trunk.rate", LINE_RATE, Optional("as `link.rate`"), "Rate of a link between switches.").when(TRUNKED),
+    key("topology", "trunk.delay", Form::Time(1, MOST_TIME / 1_000_000), Optional("as `link.delay`"), "Propagation delay of a link between switches.").when(TRUNKED),
     key("topology", "hosts", Form::Hosts, Required, "The hosts of the one switch `s1`; a number names them `h1`, `h2` and so on.").when(STAR),
     key("topology", "hosts", Form::HostGroups, Required, "The hosts of each switch, in a row: `s1`, `s2` and so on.").when(CHAIN),
     key("topology", "switches", Form::Count(1, 4096), Optional("as many as there are lists of hosts"), "How many switches stand in the row.").when(CHAIN),
@@ -108,8 +110,8 @@ pub(super) const KEYS: &[Key] = &[
     key("topology", "switches", Form::Names, Required, "The names of the switches.").when(GRAPH),
     key("topology", "links", Form::Tables, Required, "The links.").when(GRAPH),
     key("topology.links", "ends", Form::Names, Required, "The two nodes it joins."),
-    key("topology.links", "rate", RATE, Optional("as `topology.link.rate`"), "Its rate, each way."),
-    key("topology.links", "delay", TIME, Optional("as `topology.link.delay`"), "Its propagation delay, one way."),
+    key("topology.links", "rate", LINE_RATE, Optional("as `topology.link.rate`"), "Its rate, each way."),
+    key("topology.links", "delay", Form::Time(1, MOST_TIME / 1_000_000), Optional("as `topology.link.delay`"), "Its propagation delay, one way."),
 
     key("switch", "kind", Form::Word(&["voq", "output-queued"]), By("voq"), "Where frames wait: in memory partitioned per input, by output; or in one memory for all, first in first out."),
     key("switch", "input_memory", SIZE, By("none"), "Memory of each input, for each priority.").or(&["none"]).when(VOQ),
@@ -125,7 +127,7 @@ pub(super) const KEYS: &[Key] = &[
     key("switch", "pause.stop", SIZE, Required, "An input that holds more than this stops its peer (XOFF).").when(STATIC_STOP).source(PAUSE),
     key("switch", "pause.go", SIZE, Required, "An input that holds less than this lets its peer go again (XON); at most `stop`.").when(STATIC_STOP).source(PAUSE),
     key("switch", "pause.alpha", Form::Factor, Required, "An input that holds more than this part of the free memory stops its peer.").when(DYNAMIC_STOP),
-    key("switch", "pause.hysteresis", Form::Size(0, MOST), By("3KiB"), "How far below the threshold an input lets its peer go again.").when(DYNAMIC_STOP),
+    key("switch", "pause.hysteresis", Form::Size(0, MOST_SIZE), By("3KiB"), "How far below the threshold an input lets its peer go again.").when(DYNAMIC_STOP),
     key("switch", "pause.quanta", Form::Count(1, 65_535), By("65535"), "The pause asked for at a time, in units of 512 bit times; it is refreshed at half of that.").when(PAUSING).source("802.3 31B.2"),
     key("switch", "pause.priorities", Form::Counts(0, 7), Optional("every priority in use"), "The priorities that are lossless; the others may drop.").when(PFC).source("802.1Qbb"),
     key("switch", "schedule", Form::Word(&["strict", "wrr", "drr"]), By("strict"), "How the priorities of a port share it: the highest first, in turn by frames, or in turn by octets.").source("802.1Q 8.6.8"),
@@ -135,9 +137,9 @@ pub(super) const KEYS: &[Key] = &[
     key("adapter", "queueing", Form::Word(&["per-destination", "fifo"]), By("per-destination"), "How frames wait: a queue per destination served in turn, or one queue and a set-aside queue for each flow that a limiter holds."),
     key("adapter", "limiter", Form::Word(&["destination", "flow", "host"]), By("destination"), "What shares a rate limiter."),
     key("adapter", "pacer", Form::Word(&["whole-frame", "any-token"]), By("whole-frame"), "When a limited queue may send: when its tokens cover the frame, or while any token is left.").source("NetFPGA QCN, token bucket rate limiter"),
-    key("adapter", "pacer_depth", Form::Size(0, MOST), By("0B"), "Most octets of credit that a limited queue saves up while it is held or empty."),
+    key("adapter", "pacer_depth", Form::Size(0, MOST_SIZE), By("0B"), "Most octets of credit that a limited queue saves up while it is held or empty."),
     key("adapter", "reaction_delay", OFFSET, By("0s"), "Time from the arrival of a notification until the limiter acts on it."),
-    key("adapter", "receive.service", RATE, By("line"), "How fast frames are taken in; `line` is as fast as they come.").or(&["line"]),
+    key("adapter", "receive.service", LINE_RATE, By("line"), "How fast frames are taken in; `line` is as fast as they come.").or(&["line"]),
     key("adapter", "receive.buffer", SIZE, By("none"), "Room for frames that wait for service; `none` is no limit.").or(&["none"]),
     key("adapter", "receive.pause", Form::Table, Optional("a host never stops its switch"), "When a host stops its switch."),
     key("adapter", "receive.pause.stop", SIZE, Required, "A host whose receive buffer holds more than this stops its switch.").when(RECEIVE_PAUSE).source(PAUSE),
@@ -158,7 +160,7 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "gd", Form::PowerOfTwo(-31, 0), Preset("1/128"), "Gain of a cut: a feedback of 63 cuts by 63 times this (rpgGd).").when(QCN).source(MIB),
     key("scheme", "min_decrease", Form::Percent(1, 100), Preset("50%"), "What a single cut leaves at the least (rpgMinDecFac).").when(QCN).source(MIB),
     key("scheme", "byte_reset", Form::Size(2, U32), Preset("150kB"), "Octets of a byte cycle (rpgByteReset, BC_LIMIT).").when(QCN).source(MIB),
-    key("scheme", "time_reset", Form::Time(2, MOST), Preset("15ms"), "Length of a time cycle (rpgTimeReset, TIMER_PERIOD).").when(QCN).source(MIB),
+    key("scheme", "time_reset", Form::Time(2, MOST_TIME / 1000), Preset("15ms"), "Length of a time cycle (rpgTimeReset, TIMER_PERIOD).").when(QCN).source(MIB),
     key("scheme", "threshold", Form::Count(1, U32), Preset("5"), "Cycles of fast recovery (rpgThreshold, FAST_RECOVERY_TH).").when(QCN).source(MIB),
     key("scheme", "ai_rate", RATE, Preset("5Mb/s"), "Step of active increase (rpgAiRate, R_AI).").when(QCN).source(MIB),
     key("scheme", "hai_rate", RATE, Preset("50Mb/s"), "Step of hyper-active increase (rpgHaiRate, R_HAI).").when(QCN).source(MIB),
@@ -195,7 +197,7 @@ pub(super) const KEYS: &[Key] = &[
     key("at", "host", Form::Text, Optional("see `port`, `link`, `flow`"), "The host whose receive service changes."),
     key("at", "link", Form::Text, Optional("see `port`, `host`, `flow`"), "The link, as `s1-s2`, that fails or is repaired."),
     key("at", "flow", Form::Text, Optional("see `port`, `host`, `link`"), "The flow that starts or stops."),
-    key("at", "service", RATE, Required, "The new rate of service; `line` is the link's.").or(&["line"]).when(&[Has(&["port", "host"])]),
+    key("at", "service", LINE_RATE, Required, "The new rate of service; `line` is the link's.").or(&["line"]).when(&[Has(&["port", "host"])]),
     key("at", "state", Form::Word(&["up", "down", "start", "stop"]), Required, "What becomes of it: `up` or `down` for a link, `start` or `stop` for a flow.").when(&[Has(&["link", "flow"])]),
 
     key("expect", "claim", Form::Text, Optional("made from the rest"), "The claim in words."),

@@ -176,19 +176,19 @@ impl fmt::Display for Form {
             Form::Count(least, u64::MAX) => range(f, "a whole number", &least, None),
             Form::Count(least, most) => range(f, "a whole number", &least, Some(&most)),
             Form::Counts(least, most) => range(f, "a list of whole numbers", &least, Some(&most)),
-            Form::Rate(1, u64::MAX) => f.write_str("a rate"),
-            Form::Time(1, u64::MAX) => f.write_str("a time"),
-            Form::Time(0, u64::MAX) => f.write_str("a time, or 0s"),
-            Form::Size(1, u64::MAX) => f.write_str("a size"),
-            Form::Rate(least, u64::MAX) => range(f, "a rate", &Rate::from_bps(least), None),
+            Form::Rate(1, MOST_RATE) => f.write_str("a rate"),
+            Form::Time(1, MOST_TIME) => f.write_str("a time"),
+            Form::Time(0, MOST_TIME) => f.write_str("a time, or 0s"),
+            Form::Size(1, MOST_SIZE) => f.write_str("a size"),
+            Form::Rate(least, MOST_RATE) => range(f, "a rate", &Rate::from_bps(least), None),
             Form::Rate(least, most) => {
                 range(f, "a rate", &Rate::from_bps(least), Some(&Rate::from_bps(most)))
             }
-            Form::Time(least, u64::MAX) => range(f, "a time", &Duration::from_ps(least), None),
+            Form::Time(least, MOST_TIME) => range(f, "a time", &Duration::from_ps(least), None),
             Form::Time(least, most) => {
                 range(f, "a time", &Duration::from_ps(least), Some(&Duration::from_ps(most)))
             }
-            Form::Size(least, u64::MAX) => range(f, "a size", &Bytes::new(least), None),
+            Form::Size(least, MOST_SIZE) => range(f, "a size", &Bytes::new(least), None),
             Form::Size(least, most) => range(f, "a size", &Bytes::new(least), Some(&Bytes::new(most))),
             Form::Sizes(least, most) => {
                 range(f, "a list of sizes", &Bytes::new(least), Some(&Bytes::new(most)))
@@ -214,6 +214,12 @@ impl fmt::Display for Form {
         }
     }
 }
+
+/// Far more than any run needs, and little enough that sums and products of a few of them can be counted: a
+/// million seconds, a petabit per second, a petabyte.
+pub(crate) const MOST_TIME: u64 = 1_000_000_000_000_000_000;
+pub(crate) const MOST_RATE: u64 = 1_000_000_000_000_000;
+pub(crate) const MOST_SIZE: u64 = 1_000_000_000_000_000;
 
 /// 2^log2 as a file writes it.
 pub(crate) fn power_of_two(log2: i32) -> String {

@@ -107,8 +107,9 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
                 );
             }
         } else {
-            let all: u64 = links.map(|link| (config.stop + room(link, longest_sent)).get()).sum();
-            let all = Bytes::new(all.saturating_mul(classes as u64));
+            let each = links.map(|link| (config.stop + room(link, longest_sent)).get());
+            let all = each.fold(0, u64::saturating_add).saturating_mul(classes as u64);
+            let all = Bytes::new(all);
             if all > memory {
                 let path = section.path_of("memory");
                 let message =

@@ -1,5 +1,6 @@
 //! `[[traffic]]`: from its keys to flows and sources.
 
+use super::keys::MOST_TIME;
 use super::plan::{Flow, FlowId, HostId, NodeId, Pattern, Source};
 use super::plan_network::Names;
 use super::problem::{Log, suggest};
@@ -263,7 +264,8 @@ impl Pace {
             let slot = u128::from(self.wire.get()) * 8_000_000_000_000;
             let interval = (slot * u128::from(load.below))
                 .div_ceil(u128::from(self.line.bps()) * u128::from(load.above));
-            ("load", Duration::from_ps(u64::try_from(interval).ok()?))
+            // Beyond a run's length it makes no difference how far.
+            ("load", Duration::from_ps(u64::try_from(interval).unwrap_or(MOST_TIME)))
         } else {
             ("interval", section.time("interval")?)
         };

@@ -333,7 +333,7 @@ fn a_change_names_one_thing_that_is_there() {
     ");
     assert_snapshot!(at("port = \"s1->h4\""), @"
     a.toml:22: `at.0.service` is missing
-    hint: it is a rate: The new rate of service; `line` is the link's.
+    hint: it is a rate, at least 1kb/s: The new rate of service; `line` is the link's.
     ");
     assert_snapshot!(at("port = \"s1->h4\"\nservice = \"20Gb/s\""), @"a.toml:25: `at.0.service` is 20Gb/s, more than the link's 10Gb/s");
     assert_snapshot!(at("host = \"s1\"\nservice = \"1Gb/s\""), @"

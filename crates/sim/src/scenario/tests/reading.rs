@@ -2,6 +2,7 @@
 
 use super::super::plan::{Pattern, Scheme, TieBreak, What};
 use super::super::{Request, explain, read};
+use super::registry::ALL_KINDS;
 use super::{RIGHT, request, right, set};
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -375,6 +376,37 @@ proptest! {
         let end = (at + gone).min(text.len());
         text.replace_range(at..end, &put);
         let _ = read(request(&text));
+    }
+
+    #[test]
+    fn no_edit_of_any_kind_of_file_makes_the_reader_panic(
+        file in 0usize..ALL_KINDS.len(),
+        edits in prop::collection::vec((0usize..4000, 0usize..12, "[ -~\n]{0,6}|[0-9]{1,20}(kB|ms|Gb/s|%)|\"|\\$x|-1|0"), 1..4),
+    ) {
+        let mut text = ALL_KINDS[file].to_owned();
+        for (at, gone, put) in edits {
+            let at = at % text.len().max(1);
+            let end = (at + gone).min(text.len());
+            if text.is_char_boundary(at) && text.is_char_boundary(end) {
+                text.replace_range(at..end, &put);
+            }
+        }
+        let _ = read(request(&text));
+    }
+
+    #[test]
+    fn no_number_makes_the_reader_panic(
+        file in 0usize..ALL_KINDS.len(),
+        which in 0usize..60,
+        number in "[0-9]{1,20}(\\.[0-9]{1,3})?",
+    ) {
+        let text = ALL_KINDS[file];
+        let starts: Vec<usize> = (1..text.len())
+            .filter(|&at| text.as_bytes()[at].is_ascii_digit() && !text.as_bytes()[at - 1].is_ascii_digit())
+            .collect();
+        let at = starts[which % starts.len()];
+        let end = at + text[at..].find(|letter: char| !letter.is_ascii_digit()).unwrap();
+        let _ = read(request(&format!("{}{number}{}", &text[..at], &text[end..])));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use quell_proto::control::qcn;
 use std::collections::BTreeSet;
 
 /// Files that between them use every kind of everything.
-const ALL_KINDS: [&str; 4] = [
+pub(super) const ALL_KINDS: [&str; 4] = [
     r#"
 title = "graph"
 shows = "s"
