@@ -26,7 +26,7 @@ pub enum Quantity {
     StoppedPs,
     /// Ports and inputs: notifications the congestion point here sent in the interval.
     CnmsSent,
-    /// Ports and inputs: frames dropped here in the interval.
+    /// Ports and inputs: frames dropped here in the interval. Flows: frames lost in the network in the interval.
     DroppedFrames,
     /// Flows: octets the source put into its adapter in the interval.
     OfferedBytes,
@@ -114,7 +114,8 @@ pub enum EventKind {
     Resumed,
     /// The congestion point of a port or input sent a notification to `flow`; `value` is the feedback.
     Cnm,
-    /// A frame of `flow` was dropped; `value` is its length in octets.
+    /// A frame of `flow` was dropped; `value` is its length in octets. The first of a port or input in each
+    /// sampling interval is noted; `DroppedFrames` counts them all.
     Drop,
     /// A limiter was set up for `flow`; `value` is its rate in bits per second.
     Limited,

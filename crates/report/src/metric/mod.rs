@@ -51,7 +51,7 @@ pub fn measure(
             EntityClass::Flow => view.sum(Quantity::CnmsReceived)?,
             _ => view.sum(Quantity::CnmsSent)?,
         },
-        Metric::Loss => view.loss()?,
+        Metric::Loss => view.sum(Quantity::DroppedFrames)?,
         Metric::Frames => view.sum(Quantity::DeliveredFrames)?,
         Metric::Reordered => view.totals()?.reordered_frames as f64,
         Metric::Latency => {
@@ -325,18 +325,6 @@ impl<'a> View<'a> {
     }
 
     /// Frames lost: of a flow by its totals where the window is the whole run, else by the events.
-    fn loss(&self) -> Result<f64, Unmeasured> {
-        if self.class != EntityClass::Flow {
-            return self.sum(Quantity::DroppedFrames);
-        }
-        let whole = self.window.from_ps == 0 && self.window.to_ps == self.recording.end().ps();
-        if whole && let Some(totals) = self.recording.totals(self.entity) {
-            return Ok(totals.lost_frames as f64);
-        }
-        let drops = self.recording.events_in(self.window).iter();
-        Ok(drops.filter(|it| it.kind == EventKind::Drop && it.flow == Some(self.entity)).count() as f64)
-    }
-
     fn totals(&self) -> Result<&'a FlowTotals, Unmeasured> {
         self.recording.totals(self.entity).ok_or_else(|| Unmeasured::NoTotals { entity: self.name() })
     }

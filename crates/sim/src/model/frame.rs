@@ -9,7 +9,7 @@ pub(crate) struct Frame {
     pub born: Instant,
     /// The flow it belongs to or speaks of.
     pub flow: u32,
-    /// The host it is for.
+    /// The host it is for; of a pause frame, the node that sends it.
     pub to: u32,
     /// What it carries.
     pub body: Body,

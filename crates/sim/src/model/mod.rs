@@ -295,6 +295,8 @@ impl World {
             let limit = host.limit(flow).unwrap_or(line);
             let sent = &mut net.sent[flow as usize];
             let received = &mut net.received[flow as usize];
+            let lost = std::mem::replace(&mut net.sampled_lost[flow as usize], net.lost[flow as usize]);
+            sink.sample(entity, Quantity::DroppedFrames, difference(net.lost[flow as usize], lost));
             sink.sample(entity, Quantity::OfferedBytes, difference(sent.offered, sent.sampled_offered));
             sink.sample(entity, Quantity::SentBytes, difference(sent.bytes, sent.sampled_bytes));
             sink.sample(entity, Quantity::DeliveredBytes, difference(received.bytes, received.sampled_bytes));

@@ -36,8 +36,9 @@ pub(crate) struct Net {
     pub sent: Vec<Sent>,
     /// The receiving half of each flow, written by its receiver.
     pub received: Vec<Received>,
-    /// Frames of each flow lost in the network.
+    /// Frames of each flow lost in the network, and how many of them the last sample saw.
     pub lost: Vec<u64>,
+    pub sampled_lost: Vec<u64>,
     /// Events not yet handed to the recording.
     pub events: Vec<Event>,
     /// Frames carried over links so far.
@@ -177,6 +178,7 @@ impl Net {
             sent: vec![Sent::default(); flows.len()],
             received: vec![Received::default(); flows.len()],
             lost: vec![0; flows.len()],
+            sampled_lost: vec![0; flows.len()],
             flows,
             events: Vec::new(),
             hops: 0,

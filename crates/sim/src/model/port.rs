@@ -1,6 +1,6 @@
 //! The sending half of a port: what it is busy with, what holds it, what it has carried.
 
-use super::frame::{Handle, List};
+use super::frame::{Body, Frame, Handle, List};
 use super::net::{Net, Speed};
 use crate::kernel::agenda::{Lane, LaneKind};
 use crate::scenario::plan::Schedule;
@@ -16,10 +16,12 @@ pub(crate) struct Sender {
     port: u32,
     /// The wire it sends on.
     pub wire: u32,
-    /// Until when the frame it sends last keeps it.
+    /// Until when the frame it sent last keeps it from the next one.
     pub busy_until: Instant,
-    /// Length of that frame, with which a queue limit counts it while it is being sent.
-    pub sending: u16,
+    /// Until when the frame it sent last is on the wire; a pause frame waits no longer than that.
+    wire_until: Instant,
+    /// Length and class of the frame of a queue that it sent last.
+    sending: (u16, u8),
     /// When its next look for a frame is booked; [`Instant::NEVER`] if it is not.
     booked: Instant,
     /// Pause frames of its own, which go before everything else.
@@ -54,7 +56,8 @@ impl Sender {
             port,
             wire,
             busy_until: Instant::START,
-            sending: 0,
+            wire_until: Instant::START,
+            sending: (0, 0),
             booked: Instant::NEVER,
             control: List::default(),
             service: None,
@@ -68,10 +71,23 @@ impl Sender {
         }
     }
 
+    /// When it can begin a frame: a pause frame if one waits, else any other.
+    #[inline]
+    pub(crate) fn free_at(&self) -> Instant {
+        if self.control.is_empty() { self.busy_until } else { self.wire_until }
+    }
+
     /// Whether it could begin a frame now.
     #[inline]
     pub(crate) fn is_free(&self, now: Instant) -> bool {
-        self.busy_until <= now
+        self.free_at() <= now
+    }
+
+    /// Octets of a class that are being sent.
+    #[inline]
+    pub(crate) fn sending(&self, class: usize, now: Instant) -> u64 {
+        let (length, own) = self.sending;
+        if self.busy_until > now && usize::from(own) == class { u64::from(length) } else { 0 }
     }
 
     /// Books the next look for a frame, unless an earlier one is booked.
@@ -96,22 +112,38 @@ impl Sender {
     /// Puts a frame on the wire.
     #[inline]
     pub(crate) fn send(&mut self, handle: Handle, net: &mut Net) {
-        let frame = &net.pool.get(handle).frame;
-        let (length, class) = (frame.length, frame.class as usize);
-        let counted = matches!(frame.body, super::frame::Body::Data { .. });
+        let Frame { length, class, body, .. } = net.pool.get(handle).frame;
         let octets = u64::from(length) + net.overhead;
-        let on_wire = net.wires[self.wire as usize].speed.time_for(octets);
-        let held_for = match &self.service {
-            Some(service) => service.time_for(octets).max(on_wire),
-            None => on_wire,
-        };
-        self.busy_until = net.now + held_for;
-        self.sending = length;
-        if counted {
-            self.counts[class].bytes += u64::from(length);
-            self.counts[class].frames += 1;
+        let sent = net.now + net.wires[self.wire as usize].speed.time_for(octets);
+        self.wire_until = sent;
+        match body {
+            Body::Pause { .. } | Body::Pfc { .. } => self.busy_until = self.busy_until.max(sent),
+            Body::Data { .. } | Body::Cnm { .. } => {
+                self.busy_until = match &self.service {
+                    Some(service) => (net.now + service.time_for(octets)).max(sent),
+                    None => sent,
+                };
+                self.sending = (length, class);
+            }
         }
-        net.depart(self.wire, handle, net.now + on_wire);
+        if matches!(body, Body::Data { .. }) {
+            let count = &mut self.counts[usize::from(class)];
+            count.bytes += u64::from(length);
+            count.frames += 1;
+        }
+        net.depart(self.wire, handle, sent);
+    }
+
+    /// The link failed or came back. With it goes what the peer asked for, and what was to be asked of the peer.
+    pub(crate) fn set_link(&mut self, up: bool, net: &mut Net) {
+        self.up = up;
+        let kind = if up { EventKind::LinkUp } else { EventKind::LinkDown };
+        net.port_event(self.wire, 0, kind, None, 0);
+        self.pauses = [PauseReceiver::default(); 8];
+        self.review_pauses(None, net);
+        while let Some(handle) = self.control.pop(&net.pool) {
+            net.pool.free(handle);
+        }
     }
 
     /// Serves the port at `rate`, or at its wire's.

@@ -145,7 +145,7 @@ impl Host {
             LaneKind::Arrival => self.on_arrival(net),
             LaneKind::Transmit => {
                 if self.sender.looks_now(net.now) {
-                    self.look(net);
+                    self.look_if_free(net);
                 }
             }
             LaneKind::PauseExpiry => {
@@ -182,6 +182,7 @@ impl Host {
                 }
                 return;
             }
+            _ if !self.sender.up => {}
             Body::Cnm { quantised, .. } => {
                 net.sent[frame.flow as usize].cnms += 1;
                 let feedback = Feedback::Cnm { quantised };
@@ -292,7 +293,11 @@ impl Host {
             for queue in [Some(own), shared].into_iter().flatten() {
                 if let Some(handle) = self.queues[queue].withdraw_last(&mut net.pool, flow) {
                     let sent = &mut net.sent[flow as usize];
-                    sent.offered -= u64::from(net.pool.get(handle).frame.length);
+                    let length = u64::from(net.pool.get(handle).frame.length);
+                    sent.offered -= length;
+                    if let Some(left) = &mut self.sources[number].left {
+                        *left += length;
+                    }
                     // The number of the frame goes to the next one, so that none seems lost.
                     sent.frames -= 1;
                     net.pool.free(handle);
@@ -305,6 +310,9 @@ impl Host {
     }
 
     fn send_control(&mut self, pause: Frame, net: &mut Net) {
+        if !self.sender.up {
+            return;
+        }
         let handle = net.pool.put(pause);
         self.sender.control.push(&mut net.pool, handle);
         self.look_if_free(net);
@@ -315,7 +323,7 @@ impl Host {
         if self.sender.is_free(net.now) {
             self.look(net);
         } else {
-            self.sender.look_at(self.sender.busy_until, net);
+            self.sender.look_at(self.sender.free_at(), net);
         }
     }
 
@@ -385,7 +393,7 @@ impl Host {
             return;
         }
         if !self.sender.control.is_empty() {
-            self.sender.look_at(free, net);
+            self.sender.look_at(self.sender.free_at().max(net.now), net);
             return;
         }
         let all = (1u16 << self.waiting.len()) - 1;
@@ -399,7 +407,10 @@ impl Host {
             }
             if self.sender.held & (1 << class) == 0 {
                 for queue in self.waiting[class].round() {
-                    soonest = soonest.min(self.ready_at(queue, net));
+                    // Limited frames at the head of the common queue will be set aside: others may go at once.
+                    let common = matches!(self.queueing, AdapterQueueing::FifoWithSetAside) && queue == class;
+                    let ready = if common { net.now } else { self.ready_at(queue, net) };
+                    soonest = soonest.min(ready);
                     if soonest <= free {
                         break;
                     }
@@ -471,6 +482,9 @@ impl Host {
     #[inline]
     fn give(&mut self, number: usize, at: Instant, net: &mut Net) {
         let source = &mut self.sources[number];
+        if source.arrivals.is_greedy() && !source.arrivals.gives(net.now) {
+            return;
+        }
         let mut length = source.frame;
         if let Some(left) = &mut source.left {
             if *left == 0 {
@@ -478,9 +492,6 @@ impl Host {
             }
             length = length.min(u16::try_from(*left).unwrap_or(u16::MAX)).max(64.min(length));
             *left = left.saturating_sub(u64::from(length));
-        }
-        if source.arrivals.is_greedy() && !source.arrivals.gives(net.now) {
-            return;
         }
         let flow = match source.flows.as_slice() {
             [flow] => *flow,
@@ -534,10 +545,15 @@ impl Host {
 
     /// The link failed or came back.
     pub(crate) fn set_link(&mut self, up: bool, net: &mut Net) {
-        self.sender.up = up;
-        let kind = if up { EventKind::LinkUp } else { EventKind::LinkDown };
-        net.port_event(self.sender.wire, 0, kind, None, 0);
+        let held_before = self.sender.held;
+        self.sender.set_link(up, net);
+        if self.sender.held != held_before {
+            self.on_resumed(net);
+        }
         if up {
+            if let Some(stop) = self.receiver.on_link_up(net) {
+                self.send_control(stop, net);
+            }
             self.look_if_free(net);
         }
     }

@@ -28,6 +28,8 @@ pub(crate) struct Receiver {
     stopped_ps: u64,
     stopped_since: Instant,
     drop_noted: bool,
+    /// The link failed while the peer was stopped: what it sends before it hears of that again may be too much.
+    excused: bool,
 }
 
 impl Receiver {
@@ -46,6 +48,7 @@ impl Receiver {
             stopped_ps: 0,
             stopped_since: Instant::START,
             drop_noted: false,
+            excused: false,
         }
     }
 
@@ -70,7 +73,7 @@ impl Receiver {
         }
         let length = u64::from(net.pool.get(handle).frame.length);
         if self.capacity.is_some_and(|capacity| self.meter.level() + length > capacity) {
-            if self.pause.is_some() {
+            if self.pause.is_some() && !self.excused {
                 let excess = self.meter.level() + length - self.capacity.unwrap_or(u64::MAX);
                 let flow = net.pool.get(handle).frame.flow as usize;
                 let priority = net.classes[net.flows[flow].class as usize];
@@ -109,6 +112,15 @@ impl Receiver {
         signal.map(|signal| self.frame(signal, net))
     }
 
+    /// The link came back: a stop still in force is said again.
+    pub(super) fn on_link_up(&mut self, net: &mut Net) -> Option<Frame> {
+        let rate = net.wires[self.outbound as usize].speed.rate();
+        let signal = self.pause.as_mut()?.repeat(net.now, rate)?;
+        self.excused = true;
+        self.rearm(net);
+        Some(self.frame(signal, net))
+    }
+
     fn take_next(&mut self, net: &mut Net) {
         while let Some(head) = self.held.head() {
             if let Some(service) = &self.service {
@@ -137,6 +149,7 @@ impl Receiver {
                 EventKind::Stop
             }
             Signal::Go => {
+                self.excused = false;
                 self.stopped_ps += (net.now - self.stopped_since).ps();
                 EventKind::Go
             }

@@ -215,8 +215,7 @@ impl Switch {
                     }
                 };
                 let Output { meter, .. } = &self.outputs[output * self.classes + class];
-                let sender = &self.ports[output].sender;
-                let sending = if sender.is_free(net.now) { 0 } else { u64::from(sender.sending) };
+                let sending = self.ports[output].sender.sending(class, net.now);
                 if used + length > *memory || meter.level() + sending + length > limit {
                     Err(At::Output(output))
                 } else {

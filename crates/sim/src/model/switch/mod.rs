@@ -308,7 +308,7 @@ impl Switch {
     }
 
     fn send_control(&mut self, port: usize, body: Body, net: &mut Net) {
-        let frame = Frame { born: net.now, flow: 0, to: 0, body, length: 64, class: 0 };
+        let frame = Frame { born: net.now, flow: 0, to: self.node, body, length: 64, class: 0 };
         let handle = net.pool.put(frame);
         self.ports[port].sender.control.push(&mut net.pool, handle);
         self.look_if_free(port, net);
