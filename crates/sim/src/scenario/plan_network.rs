@@ -142,6 +142,9 @@ pub(crate) fn node(name: &str, known: &Names<'_>, origin: &Origin, log: &mut Log
     found
 }
 
+/// Ports of a switch are numbered in 16 bits.
+const MOST_PORTS: u32 = 65_535;
+
 /// Names are usable and unique, a host has one link, and there is a way from everywhere to everywhere.
 fn sound(network: &Network, section: &Section, log: &mut Log) -> bool {
     let before = log.problems.len();
@@ -166,10 +169,16 @@ fn sound(network: &Network, section: &Section, log: &mut Log) -> bool {
         return false;
     }
     let mut links = vec![0u32; network.hosts.len()];
+    let mut ports = vec![0u32; network.switches.len()];
     for end in network.links.iter().flat_map(|link| link.ends) {
-        if let NodeId::Host(host) = end {
-            links[host.0 as usize] += 1;
+        match end {
+            NodeId::Host(host) => links[host.0 as usize] += 1,
+            NodeId::Switch(switch) => ports[switch.0 as usize] += 1,
         }
+    }
+    for (name, count) in network.switches.iter().zip(ports).filter(|(_, count)| *count > MOST_PORTS) {
+        log.wrong(origin, format!("the switch `{name}` has {count} links"))
+            .hint(format!("a switch has at most {MOST_PORTS}"));
     }
     for (name, count) in network.hosts.iter().zip(links).filter(|(_, count)| *count != 1) {
         let how = if count == 0 { "no link".to_owned() } else { format!("{count} links") };

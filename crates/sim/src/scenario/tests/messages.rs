@@ -253,6 +253,20 @@ fn names_are_unique_and_plain() {
 }
 
 #[test]
+fn a_network_is_of_a_size_that_can_be_run() {
+    assert_snapshot!(instead("hosts = 4", "hosts = 70000"), @"
+    a.toml:6: the switch `s1` has 70000 links
+    hint: a switch has at most 65535
+    ");
+    assert_snapshot!(instead("hosts = 4", "hosts = 200000"), @"a.toml:6: `topology.hosts` is `200000`: expected a whole number, 1 to 100000");
+    let all = RIGHT.replace("hosts = 4", "hosts = 1500").replace("[\"h1\", \"h2\", \"h3\"]", "\"*\"");
+    assert_snapshot!(said(&all.replace("to = \"h4\"", "to = \"any\"")), @"
+    a.toml:15: `traffic.0` makes more than 1000000 flows
+    hint: name fewer hosts, or let each send to a few
+    ");
+}
+
+#[test]
 fn a_fat_tree_has_even_switches() {
     assert_snapshot!(instead("kind = \"star\"\nhosts = 4", "kind = \"fat-tree\"\nk = 3"), @"
     a.toml:6: `topology.k` is 3, an odd number
