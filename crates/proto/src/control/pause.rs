@@ -86,6 +86,11 @@ impl PauseSender {
         due.then(|| self.stop(now, rate))
     }
 
+    /// The peer may have forgotten what it was told, as after a failure of the link: a stop in force is said again.
+    pub fn repeat(&mut self, now: Instant, rate: Rate) -> Option<Signal> {
+        self.is_stopping().then(|| self.stop(now, rate))
+    }
+
     /// Whether the last signal was a stop.
     #[inline]
     pub fn is_stopping(&self) -> bool {

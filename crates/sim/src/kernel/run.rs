@@ -132,7 +132,9 @@ pub fn run(plan: &Plan, seed: u64, sink: &mut dyn Sink, control: &Control) -> Re
         world.act(event);
         if world.fault().is_some() {
             let at = world.now();
-            world.sample(at, sink);
+            if at > world.sampled() {
+                world.sample(at, sink);
+            }
             world.finish(sink);
             world_broken(plan, world.fault().expect("it is there"))?;
         }

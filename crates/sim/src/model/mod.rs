@@ -152,6 +152,11 @@ impl World {
         self.net.now
     }
 
+    /// When the last sample was taken.
+    pub(crate) fn sampled(&self) -> Instant {
+        self.sampled
+    }
+
     /// Frames carried over links so far.
     pub(crate) fn hops(&self) -> u64 {
         self.net.hops

@@ -77,7 +77,7 @@ impl Switch {
         self.congestion = Some(CongestionPoints {
             plan: qcn,
             class: class.expect("the priority of notifications is in use") as u8,
-            dice: culprit_dice(seed, self.node),
+            dice: culprit_dice(seed, self.id),
             residents: Vec::new(),
         });
         let at_outputs = matches!(qcn.placement, Placement::Output | Placement::Both);
@@ -87,7 +87,7 @@ impl Switch {
                 continue;
             }
             let watcher = |side: u64| {
-                let entity = u64::from(self.node) << 32 | (queue as u64) << 1 | side;
+                let entity = u64::from(self.id.0) << 32 | (queue as u64) << 1 | side;
                 let dice = Dice::new(seed, entity, stream::CONGESTION);
                 Watcher { point: CongestionPoint::new(qcn.congestion, dice), ticks: Instant::NEVER }
             };

@@ -4,7 +4,7 @@
 //! input at once and reaches the buffer after the latency of request and grant and its time on the internal path,
 //! which is as fast as the port times the speed-up.
 
-use super::Switch;
+use super::{At, Switch};
 use crate::kernel::agenda::{Lane, LaneKind};
 use crate::model::frame::{Body, List};
 use crate::model::net::{Net, Speed};
@@ -116,6 +116,10 @@ impl Switch {
         let class = frame.class as usize;
         let queue = port * self.classes + class;
         crossing.inside -= u64::from(frame.length);
+        if !self.ports[port].sender.up {
+            self.vacate(port, class, u64::from(frame.length), net);
+            return self.lose(handle, At::Output(port), false, net);
+        }
         self.outputs[queue].meter.add(net.now, u64::from(frame.length));
         self.waiting.stage(handle, queue, &mut net.pool);
         self.ports[port].ready |= 1 << class;
@@ -123,6 +127,23 @@ impl Switch {
             self.watch_output(&frame, port, net);
         }
         self.look_if_free(port, net);
+    }
+
+    /// The port is dead: what waits for it at the inputs is lost.
+    pub(super) fn lose_requests(&mut self, port: usize, class: usize, net: &mut Net) {
+        let queue = port * self.classes + class;
+        while self.waiting.request(queue).is_some() {
+            let handle = self.waiting.granted(queue, &net.pool);
+            let slot = net.pool.get(handle);
+            let (frame, input) = (slot.frame, slot.ingress as usize);
+            if let Some(crossing) = &mut self.crossing {
+                crossing.inside -= u64::from(frame.length);
+            }
+            if matches!(frame.body, Body::Data { .. }) {
+                self.discharge(&frame, input, net);
+            }
+            self.lose(handle, At::Output(port), false, net);
+        }
     }
 
     /// A frame has left an output buffer: there is room for another grant.

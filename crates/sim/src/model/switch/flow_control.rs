@@ -36,6 +36,8 @@ struct Stop {
     booked: Instant,
     stopped_ps: u64,
     since: Instant,
+    /// The link failed while the peer was stopped: what it sends before it hears of that again may be too much.
+    excused: bool,
 }
 
 /// A threshold that moves with the memory still free.
@@ -79,6 +81,7 @@ impl Stops {
             booked: Instant::NEVER,
             stopped_ps: 0,
             since: Instant::START,
+            excused: false,
         };
         Stops {
             scope,
@@ -116,6 +119,16 @@ impl Stops {
     /// Whether an input holds its peer.
     pub(super) fn is_stopping(&self, port: usize, class: usize) -> bool {
         self.sender_of(port, class).is_some_and(|sender| self.senders[sender].sender.is_stopping())
+    }
+
+    /// Whether a loss at this input follows from the failure of its link.
+    pub(super) fn is_excused(&self, port: usize, class: usize) -> bool {
+        self.sender_of(port, class).is_some_and(|sender| self.senders[sender].excused)
+    }
+
+    /// Whether a loss in a memory that all inputs share may follow from the failure of a link.
+    pub(super) fn is_any_excused(&self) -> bool {
+        self.senders.iter().any(|stop| stop.excused)
     }
 
     /// How long an input held its peer since the last sample.
@@ -181,6 +194,7 @@ impl Switch {
                 EventKind::Stop
             }
             Signal::Go => {
+                stop.excused = false;
                 stop.stopped_ps += (net.now - stop.since).ps();
                 EventKind::Go
             }
@@ -210,6 +224,21 @@ impl Switch {
         self.rearm_refresh(number, net);
         if let Some(signal) = signal {
             self.send_signal(number, signal, net);
+        }
+    }
+
+    /// The link of a port came back: stops still in force are said again.
+    pub(super) fn stop_again(&mut self, port: usize, net: &mut Net) {
+        let rate = net.wires[self.ports[port].sender.wire as usize].speed.rate();
+        for number in 0..self.stops.senders.len() {
+            if self.stops.input_of(number).0 != port {
+                continue;
+            }
+            if let Some(signal) = self.stops.senders[number].sender.repeat(net.now, rate) {
+                self.stops.senders[number].excused = true;
+                self.rearm_refresh(number, net);
+                self.send_signal(number, signal, net);
+            }
         }
     }
 

@@ -60,7 +60,6 @@ const NOWHERE: u16 = u16::MAX - 1;
 struct Port {
     sender: Sender,
     inbound: u32,
-    inbound_up: bool,
     /// One bit a class: frames wait that may be sent.
     ready: u8,
     turns: Turns,
@@ -113,7 +112,6 @@ impl Switch {
             .map(|((outbound, inbound), port)| Port {
                 sender: Sender::new(node, port, *outbound),
                 inbound: *inbound,
-                inbound_up: true,
                 ready: 0,
                 turns: Turns::new(switch.schedule, &net.classes),
             })
@@ -179,6 +177,7 @@ impl Switch {
         let handle = net.arrive(self.ports[port].inbound);
         let frame = net.pool.get(handle).frame;
         match frame.body {
+            Body::Pause { .. } | Body::Pfc { .. } if !self.ports[port].sender.up => net.pool.free(handle),
             Body::Pause { quanta } => self.on_pause(port, None, quanta, handle, net),
             Body::Pfc { priority, quanta } => {
                 self.on_pause(port, Priority::new(priority), quanta, handle, net)
@@ -214,11 +213,15 @@ impl Switch {
         let Some(output) = self.port_towards(&frame) else {
             return self.lose(handle, At::Input(input), false, net);
         };
-        if input < self.ports.len() && !self.ports[input].inbound_up {
+        if input < self.ports.len() && !self.ports[input].sender.up {
             return self.lose(handle, At::Input(input), false, net);
         }
         if is_data && let Err(full) = self.find_room(&frame, input, output, net) {
-            return self.lose(handle, full, true, net);
+            let excused = match full {
+                At::Input(input) => self.stops.is_excused(input, class),
+                At::Output(_) => self.stops.is_any_excused(),
+            };
+            return self.lose(handle, full, !excused, net);
         }
         net.pool.get_mut(handle).ingress = input as u16;
         if is_data {
@@ -247,7 +250,7 @@ impl Switch {
         match self.next[frame.to as usize] {
             CHOICE => {
                 let choices = self.routes[self.epoch].ports(self.id, HostId(frame.to));
-                let hash = stream::mix(u64::from(frame.flow) << 32 | u64::from(self.node));
+                let hash = stream::mix(u64::from(frame.flow) << 32 | u64::from(self.id.0));
                 Some(usize::from(choices[(hash % choices.len() as u64) as usize]))
             }
             NOWHERE => None,
@@ -262,7 +265,7 @@ impl Switch {
         if sender.is_free(net.now) {
             self.look(port, net);
         } else {
-            sender.look_at(sender.busy_until, net);
+            sender.look_at(sender.free_at(), net);
         }
     }
 
@@ -276,7 +279,7 @@ impl Switch {
         if let Some(handle) = sender.control.pop(&net.pool) {
             sender.send(handle, net);
             if *ready != 0 || !sender.control.is_empty() {
-                sender.look_at(sender.busy_until, net);
+                sender.look_at(sender.free_at(), net);
             }
             return;
         }
@@ -298,7 +301,7 @@ impl Switch {
         self.books.sent += length;
         sender.send(handle, net);
         if *ready != 0 {
-            sender.look_at(sender.busy_until, net);
+            sender.look_at(sender.free_at(), net);
         }
         if self.crossing.is_some() {
             self.vacate(port, class, length, net);
@@ -308,6 +311,9 @@ impl Switch {
     }
 
     fn send_control(&mut self, port: usize, body: Body, net: &mut Net) {
+        if !self.ports[port].sender.up {
+            return;
+        }
         let frame = Frame { born: net.now, flow: 0, to: self.node, body, length: 64, class: 0 };
         let handle = net.pool.put(frame);
         self.ports[port].sender.control.push(&mut net.pool, handle);
@@ -351,16 +357,14 @@ impl Switch {
 
     /// The link behind a port failed or came back. Frames that wait for a dead port are lost.
     pub(crate) fn set_link(&mut self, port: usize, up: bool, net: &mut Net) {
-        self.ports[port].sender.up = up;
-        self.ports[port].inbound_up = up;
-        let wire = self.ports[port].sender.wire;
-        let kind = if up { EventKind::LinkUp } else { EventKind::LinkDown };
-        net.port_event(wire, 0, kind, None, 0);
+        self.ports[port].sender.set_link(up, net);
         if up {
+            self.stop_again(port, net);
             self.look_if_free(port, net);
             return;
         }
         for class in 0..self.classes {
+            self.lose_requests(port, class, net);
             while self.ports[port].ready & (1 << class) != 0 {
                 let (handle, is_last) = self.waiting.pop(port, class, &net.pool);
                 if is_last {
@@ -461,8 +465,8 @@ impl Switch {
 }
 
 /// Draws for the choice of a culprit, one stream a switch.
-fn culprit_dice(seed: u64, node: u32) -> Dice {
-    Dice::new(seed, u64::from(node), stream::CULPRIT)
+fn culprit_dice(seed: u64, switch: SwitchId) -> Dice {
+    Dice::new(seed, u64::from(switch.0), stream::CULPRIT)
 }
 
 /// A place where frames wait in virtual output queues.
