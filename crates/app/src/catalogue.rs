@@ -32,8 +32,15 @@ pub(crate) fn find(id: &str) -> Option<BuiltIn> {
     all().find(|it| it.id == id)
 }
 
-/// Those whose name the user may have meant.
-pub(crate) fn near(id: &str) -> Vec<&'static str> {
+/// "is it `a`, `b` or `c`?" of those whose name the user may have meant; `None` where nothing is near.
+pub(crate) fn did_you_mean(id: &str) -> Option<String> {
+    let near: Vec<String> = near(id).into_iter().map(|it| format!("`{it}`")).collect();
+    let (last, others) = near.split_last()?;
+    let others = if others.is_empty() { String::new() } else { format!("{} or ", others.join(", ")) };
+    Some(format!("is it {others}{last}?"))
+}
+
+fn near(id: &str) -> Vec<&'static str> {
     let close = near::closest(id, all().map(|it| it.id));
     if !close.is_empty() {
         return close;

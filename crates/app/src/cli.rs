@@ -11,8 +11,13 @@ use std::path::PathBuf;
 #[command(name = "quell", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Start with `quell list`, then `quell run qau/b1 --quick`.
 
-Exit codes: 0 done, every claim holds; 1 a claim failed; 2 the command line or a file does not make sense;
-3 an invariant broke while simulating; 4 the system could not read or write; 130 interrupted, results kept.")]
+Exit codes:
+    0  done, and every claim holds
+    1  a claim failed, or the digest is not the expected one
+    2  the command line or a file does not make sense
+    3  an invariant broke while simulating
+    4  the system could not read or write
+  130  interrupted; what was computed is kept")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -65,7 +70,7 @@ pub(crate) struct RunArgs {
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// No progress bar and no plots: only claims that fail, the digest and the report's path
+    /// No progress bar and no plots
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -80,7 +85,7 @@ pub(crate) struct ScenarioArgs {
     #[arg(long)]
     pub(crate) quick: bool,
     /// The first seed, instead of the scenario's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
     /// How many seeds, instead of the scenario's number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -128,7 +133,7 @@ pub(crate) struct ReportArgs {
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// No plots: only claims that fail, the digest and the report's path
+    /// No plots
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -18,7 +18,8 @@ fn rfc3339(seconds: u64) -> String {
 
 /// The date of a day counted from 1 January 1970, by the Gregorian calendar.
 fn date(mut day: u64) -> (u64, u64, u64) {
-    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let mut year = 1970;
     loop {
         let days = if is_leap(year) { 366 } else { 365 };

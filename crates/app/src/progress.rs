@@ -28,9 +28,11 @@ impl Progress {
 
     /// A bar with this heading; none if `quiet`.
     pub(crate) fn new(heading: &str, quiet: bool) -> Progress {
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
+        let target =
+            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
         let bar = ProgressBar::with_draw_target(Some(Self::STEPS), target);
-        let style = ProgressStyle::with_template("{prefix} {bar:24} {msg}").expect("our own template is well formed");
+        let style =
+            ProgressStyle::with_template("{prefix} {bar:20} {msg}").expect("our own template is well formed");
         bar.set_style(style.progress_chars("━╸─"));
         bar.set_prefix(heading.to_owned());
         Progress { bar, began: Instant::now() }
@@ -54,18 +56,20 @@ fn share(seen: Seen) -> Option<f64> {
     (seen.of_ps > 0).then(|| seen.simulated_ps as f64 / seen.of_ps as f64)
 }
 
+/// Short enough for a terminal of eighty columns, bar included.
 fn words(seen: Seen, elapsed: Duration) -> String {
-    let mut words = format!(
-        "{} of {} simulated, {} of {} runs",
-        simulated(seen.simulated_ps),
-        simulated(seen.of_ps),
-        seen.runs,
-        seen.of_runs
-    );
-    let (Some(share), real) = (share(seen), elapsed.as_secs_f64()) else { return words };
-    if seen.simulated_ps > 0 && real > 0.5 {
+    let mut words = format!("{} of {}", simulated(seen.simulated_ps), simulated(seen.of_ps));
+    let real = elapsed.as_secs_f64();
+    if let Some(share) = share(seen)
+        && seen.simulated_ps > 0
+        && real > 0.5
+    {
         let speed = seen.simulated_ps as f64 / 1e12 / real;
-        words.push_str(&format!(", {} × real time, {} left", significant(speed), span(real * (1.0 - share) / share)));
+        let left = real * (1.0 - share) / share;
+        words.push_str(&format!(" · {}× real time · {} left", significant(speed), span(left)));
+    }
+    if seen.of_runs > 1 {
+        words.push_str(&format!(" · {}/{} runs", seen.runs, seen.of_runs));
     }
     words
 }
@@ -94,7 +98,7 @@ fn significant(speed: f64) -> String {
     match speed {
         it if it >= 10.0 => format!("{it:.0}"),
         it if it >= 0.1 => format!("{it:.2}"),
-        it if it >= 0.001 => format!("{it:.4}"),
+        it if it >= 0.001 => format!("{it:.3}"),
         it => format!("{it:.1e}"),
     }
 }
@@ -107,14 +111,14 @@ mod tests {
     fn the_bar_says_how_far_how_fast_and_how_long_to_go() {
         let seen = Seen { runs: 3, of_runs: 8, simulated_ps: 600_000_000_000, of_ps: 4_800_000_000_000 };
         assert_eq!(
-            words(seen, Duration::from_secs(6)),
-            "600 ms of 4.80 s simulated, 3 of 8 runs, 0.10 × real time, 42 s left"
+            words(seen, Duration::from_secs(4)),
+            "600 ms of 4.80 s · 0.15× real time · 28 s left · 3/8 runs"
         );
     }
 
     #[test]
     fn before_anything_is_simulated_it_promises_nothing() {
         let seen = Seen { runs: 0, of_runs: 1, simulated_ps: 0, of_ps: 0 };
-        assert_eq!(words(seen, Duration::from_secs(6)), "0 us of 0 us simulated, 0 of 1 runs");
+        assert_eq!(words(seen, Duration::from_secs(6)), "0 us of 0 us");
     }
 }

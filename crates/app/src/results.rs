@@ -44,7 +44,8 @@ impl Prose {
     /// Read from a scenario's text, and from the one it extends where it is silent. Whatever else is wrong in
     /// the text does not matter here.
     pub(crate) fn of(text: &str, base: Option<&str>) -> Prose {
-        let tables: Vec<toml::Table> = [Some(text), base].into_iter().flatten().flat_map(str::parse).collect();
+        let tables: Vec<toml::Table> =
+            [Some(text), base].into_iter().flatten().flat_map(str::parse).collect();
         let said = |key: &str| {
             let found = tables.iter().find_map(|table| table.get(key)?.as_str());
             found.unwrap_or_default().trim().to_owned()
@@ -215,14 +216,18 @@ impl Results {
     /// Says what went wrong with which runs: the first of each configuration in full, the others by seed.
     pub(crate) fn complain(&self) {
         for runs in self.runs.chunk_by(|a, b| a.configuration == b.configuration) {
-            let broken: Vec<(&Run, &String)> = runs.iter().filter_map(|it| Some((it, it.broken()?))).collect();
+            let broken: Vec<(&Run, &String)> =
+                runs.iter().filter_map(|it| Some((it, it.broken()?))).collect();
             if let [(run, why), others @ ..] = broken.as_slice() {
                 let mut message = format!("{}: {why}", run.name());
                 if !others.is_empty() {
                     let seeds: Vec<u64> = others.iter().map(|(run, _)| run.seed).collect();
                     let _ = write!(message, "\nit broke likewise under seed {}", seeds_in_words(&seeds));
                 }
-                out::complain(&message, Some(&format!("what was recorded until then is in {}", run.dir.display())));
+                out::complain(
+                    &message,
+                    Some(&format!("what was recorded until then is in {}", run.dir.display())),
+                );
             }
             for run in runs {
                 if let State::Lost(error) = &run.state {
@@ -291,9 +296,14 @@ impl Run {
 fn remedy(run: &Run, error: &RecordError) -> String {
     match (error.fault(), error.hint()) {
         (Fault::Io, Some(hint)) => hint,
-        (Fault::Io, None) => "put it right and run again: finished runs are kept and not run again".to_owned(),
+        (Fault::Io, None) => {
+            "put it right and run again: finished runs are kept and not run again".to_owned()
+        }
         (Fault::Invalid, _) => {
-            format!("remove {} and run again: the same scenario and seed give the same run", run.dir.display())
+            format!(
+                "remove {} and run again: the same scenario and seed give the same run",
+                run.dir.display()
+            )
         }
     }
 }

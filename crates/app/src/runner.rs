@@ -9,8 +9,8 @@ use crate::progress::{Progress, Seen};
 use quell_proto::units::Instant;
 use quell_record::claim::{Claim, FigureSpec};
 use quell_record::{
-    Digest, DiskWriter, EntityId, Ending, Event, Experiment, FlowTotals, Manifest, ManifestDraft, Memory, Quantity,
-    RecordError, ResolvedValue, Sink, read_run,
+    Digest, DiskWriter, Ending, EntityId, Event, Experiment, FlowTotals, Manifest, ManifestDraft, Memory,
+    Quantity, RecordError, ResolvedValue, Sink, read_run,
 };
 use quell_report::Extract;
 use quell_sim::kernel::{self, Broken, Control};
@@ -204,7 +204,8 @@ pub(crate) fn run_all(
 /// Reads every run an experiment has, without making any.
 pub(crate) fn read_all(bench: Bench<'_>) -> Vec<Run> {
     let head = bench.experiment.head();
-    let pairs = head.configurations.iter().flat_map(|it| head.seeds.iter().map(|&seed| (it.name.as_str(), seed)));
+    let pairs =
+        head.configurations.iter().flat_map(|it| head.seeds.iter().map(|&seed| (it.name.as_str(), seed)));
     pairs.map(|(configuration, seed)| bench.read(configuration, seed)).collect()
 }
 
@@ -288,7 +289,8 @@ impl Bench<'_> {
         let recording = memory.finish(ending.complete);
         let extract = Extract::take(&recording, job.configuration, job.seed, self.claims, self.figures);
         drop(recording);
-        let Manifest { digest, ending, .. } = disk.finish(ending, &self.summary(&extract, outcome.as_ref().err()))?;
+        let Manifest { digest, ending, .. } =
+            disk.finish(ending, &self.summary(&extract, outcome.as_ref().err()))?;
         let kept = Kept { extract, digest, ending, was_resumed: false };
         Ok(match outcome {
             Err(broken) => State::Broken(broken.to_string()),

@@ -75,26 +75,20 @@ impl Source {
         }
     }
 
-    /// The text of the file that this one extends.
-    pub(crate) fn base(&self, name: &str) -> Result<String, Failure> {
-        match &self.home {
+    /// The text of the file that this one extends, if there is one of that name: beside it, or built in.
+    pub(crate) fn base(&self, name: &str) -> Result<Option<String>, Failure> {
+        let beside = match &self.home {
             Home::BuiltIn(id) => {
-                let family = id.rsplit_once('/').map_or("", |(family, _)| family);
-                let name = name.strip_suffix(".toml").unwrap_or(name);
-                let beside = if family.is_empty() { name.to_owned() } else { format!("{family}/{name}") };
-                let found = catalogue::find(&beside).or_else(|| catalogue::find(name));
-                found.map(|it| it.text.to_owned()).ok_or_else(|| missing(name))
+                id.rsplit_once('/').map_or_else(String::new, |(family, _)| format!("{family}/"))
             }
-            Home::Folder(folder) => {
-                let path = folder.join(name);
-                if path.exists() {
-                    return read_text(&path);
-                }
-                // A file of the user's may build on a built-in scenario.
-                let built_in = catalogue::find(name.strip_suffix(".toml").unwrap_or(name));
-                built_in.map(|it| it.text.to_owned()).ok_or_else(|| missing(&path.display().to_string()))
+            Home::Folder(folder) if folder.join(name).exists() => {
+                return read_text(&folder.join(name)).map(Some);
             }
-        }
+            Home::Folder(_) => String::new(),
+        };
+        let name = name.strip_suffix(".toml").unwrap_or(name);
+        let found = catalogue::find(&format!("{beside}{name}")).or_else(|| catalogue::find(name));
+        Ok(found.map(|it| it.text.to_owned()))
     }
 }
 
@@ -116,8 +110,8 @@ pub(crate) fn load(args: &ScenarioArgs) -> Result<Loaded, Failure> {
     let without_base = RefCell::new(None);
     let find_base = |name: &str| match source.base(name) {
         Ok(text) => {
-            base.replace(Some(text.clone()));
-            Some(text)
+            base.replace(text.clone());
+            text
         }
         Err(failure) => {
             without_base.replace(Some(failure));
@@ -152,12 +146,11 @@ pub(crate) fn load(args: &ScenarioArgs) -> Result<Loaded, Failure> {
 }
 
 fn missing(name: &str) -> Failure {
-    let failure = Failure::invalid(format!("{name}: there is no such file and no built-in scenario of that name"));
-    let near = catalogue::near(name.trim_end_matches(".toml"));
-    match near.as_slice() {
-        [] => failure.hint("`quell list` shows the built-in scenarios; `quell init` writes one to start from"),
-        near => failure.hint(format!("is it `{}`?", near.join("` or `"))),
-    }
+    let failure =
+        Failure::invalid(format!("{name}: there is no such file and no built-in scenario of that name"));
+    let elsewhere = "`quell list` shows the built-in scenarios; `quell init` writes one to start from";
+    let near = catalogue::did_you_mean(name.trim_end_matches(".toml"));
+    failure.hint(near.unwrap_or_else(|| elsewhere.to_owned()))
 }
 
 /// Reads a text file of bounded size, or says why it is none.

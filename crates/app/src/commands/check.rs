@@ -80,7 +80,8 @@ fn verdict(scenario: &Scenario) -> String {
         1 => format!("one {word}"),
         _ => format!("{number} {word}s"),
     };
-    let seeds: Vec<u64> = (0..u64::from(scenario.repeat)).map(|it| scenario.seed.saturating_add(it)).collect();
+    let seeds: Vec<u64> =
+        (0..u64::from(scenario.repeat)).map(|it| scenario.seed.saturating_add(it)).collect();
     let runs = scenario.configurations.len() as u64 * u64::from(scenario.repeat);
     let length: u64 = scenario.configurations.iter().map(|it| it.plan.length.ps()).sum();
     format!(

@@ -17,7 +17,8 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
 
 /// Every table of a scenario with its keys.
 fn contents() -> String {
-    let mut text = String::from("Tables of a scenario and their keys. `quell explain TABLE` says a line on each key.\n");
+    let mut text =
+        String::from("Tables of a scenario and their keys. `quell explain TABLE` says a line on each key.\n");
     for group in keys().chunk_by(|a, b| a.section == b.section) {
         let section = if group[0].section.is_empty() { "(top of the file)" } else { group[0].section };
         let mut names: Vec<&str> = Vec::new();

@@ -18,8 +18,10 @@ pub(super) fn init(args: &InitArgs) -> Result<Exit, Failure> {
     let shown = args.file.display();
     let written = File::create_new(&args.file).and_then(|mut file| file.write_all(STARTER.as_bytes()));
     written.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Failure::invalid(format!("{shown}: is there already, and is left as it is"))
-            .hint("name another file: `quell init other.toml`"),
+        io::ErrorKind::AlreadyExists => {
+            Failure::invalid(format!("{shown}: is there already, and is left as it is"))
+                .hint("name another file: `quell init other.toml`")
+        }
         _ => Failure::io(&args.file, "write", &error).hint("choose a file in a folder you may write to"),
     })?;
     out::print(&format!("wrote {shown}\nnext: quell check {shown}, then quell run {shown}\n"))?;

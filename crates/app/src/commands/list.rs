@@ -23,13 +23,15 @@ pub(super) fn list() -> Result<Exit, Failure> {
     if text.is_empty() {
         text.push_str("There is no built-in scenario in this build.\n\n");
     }
-    text.push_str("Run one with `quell run ID`, or first `quell run ID --quick`; read one with `quell show ID`.\n");
+    text.push_str(
+        "Run one with `quell run ID`, or first `quell run ID --quick`; read one with `quell show ID`.\n",
+    );
     out::print(&text)?;
     Ok(Exit::Done)
 }
 
 fn title(it: catalogue::BuiltIn) -> String {
-    let base = toml_string(it.text, "extends").and_then(|name| Source::built_in(it).base(&name).ok());
+    let base = toml_string(it.text, "extends").and_then(|name| Source::built_in(it).base(&name).ok()?);
     let prose = Prose::of(it.text, base.as_deref());
     if prose.title.is_empty() { "(no title)".to_owned() } else { prose.title }
 }

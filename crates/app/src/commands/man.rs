@@ -17,7 +17,8 @@ pub(super) fn man(args: &ManArgs) -> Result<Exit, Failure> {
         }
         Some(dir) => {
             fs::create_dir_all(dir).map_err(|error| Failure::io(dir, "create", &error))?;
-            clap_mangen::generate_to(Cli::command(), dir).map_err(|error| Failure::io(dir, "write", &error))?;
+            clap_mangen::generate_to(Cli::command(), dir)
+                .map_err(|error| Failure::io(dir, "write", &error))?;
             out::note(&format!("wrote the manual pages to {}", dir.display()));
         }
     }

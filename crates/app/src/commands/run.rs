@@ -24,7 +24,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         out::warn(&warning.to_string());
     }
     let chosen = chosen(&scenario.configurations, &args.configurations)?;
-    let seeds = seeds(scenario)?;
+    let seeds = seeds(scenario);
     let head = head(args, &loaded, &seeds);
     let dir = args.out.clone().unwrap_or_else(|| default_out(args, &loaded));
     let experiment = Experiment::create(&dir, head.clone()).map_err(|error| refused(&dir, error))?;
@@ -95,13 +95,9 @@ fn unexpected(args: &RunArgs, results: &Results) -> Option<String> {
     }
 }
 
-fn seeds(scenario: &Scenario) -> Result<Vec<u64>, Failure> {
-    let last = scenario.seed.checked_add(u64::from(scenario.repeat).saturating_sub(1));
-    let last = last.ok_or_else(|| {
-        Failure::invalid(format!("seed {} leaves no room for {} seeds", scenario.seed, scenario.repeat))
-            .hint("the first seed and those after it are below 2^64; choose a smaller `--seed`")
-    })?;
-    Ok((scenario.seed..=last).collect())
+/// The seeds to run. TOML and `--seed` know no number above 2^63, so there is always room for the last one.
+fn seeds(scenario: &Scenario) -> Vec<u64> {
+    (0..u64::from(scenario.repeat)).map(|it| scenario.seed + it).collect()
 }
 
 /// The configurations that a pattern names; all without one.
@@ -114,8 +110,9 @@ fn chosen<'a>(all: &'a [Configuration], patterns: &[String]) -> Result<Vec<&'a C
                 .hint(format!("there are: {}", names.join(", "))));
         }
     }
-    let is_chosen =
-        |it: &&Configuration| patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern, &it.name));
+    let is_chosen = |it: &&Configuration| {
+        patterns.is_empty() || patterns.iter().any(|pattern| matches(pattern, &it.name))
+    };
     Ok(all.iter().filter(is_chosen).collect())
 }
 

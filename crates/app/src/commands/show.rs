@@ -4,7 +4,6 @@ use crate::catalogue;
 use crate::cli::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::out;
-use std::path::Path;
 
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let id = args.id.strip_suffix(".toml").unwrap_or(&args.id);
@@ -17,9 +16,6 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 
 fn unknown(id: &str) -> Failure {
     let failure = Failure::invalid(format!("{id}: there is no built-in scenario of that name"));
-    match catalogue::near(id).as_slice() {
-        [] if Path::new(id).exists() => failure.hint("it is a file: read it with what you like"),
-        [] => failure.hint("`quell list` shows them all"),
-        near => failure.hint(format!("is it `{}`?", near.join("` or `"))),
-    }
+    let hint = catalogue::did_you_mean(id);
+    failure.hint(hint.unwrap_or_else(|| "`quell list` shows them all".to_owned()))
 }

@@ -72,7 +72,7 @@ fn flags_that_make_no_sense_are_refused() {
         ("run tiny.toml --repeat 0", "--repeat"),
         ("run tiny.toml --threads 0", "--threads"),
         ("run tiny.toml --seed -1", "-1"),
-        ("run tiny.toml --seed 18446744073709551615", "smaller `--seed`"),
+        ("run tiny.toml --seed 18446744073709551615", "9223372036854775807"),
         ("run tiny.toml --expect-digest xyz", "hexadecimal"),
         ("run tiny.toml --config qcm", "there are: pause-only, qcn"),
         ("run", "<ID|FILE>"),
@@ -209,7 +209,10 @@ fn a_full_disk_ends_the_run_and_keeps_what_is_finished() {
         Some(_) => desk.command("run tiny.toml --repeat 40 --threads 1 --out disk/out"),
         None => {
             let mut limited = Command::new("sh");
-            limited.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" run tiny.toml --threads 1 --out disk/out"]);
+            limited.args([
+                "-c",
+                "trap '' XFSZ; ulimit -f 8; exec \"$0\" run tiny.toml --threads 1 --out disk/out",
+            ]);
             limited.arg(env!("CARGO_BIN_EXE_quell")).current_dir(desk.path(""));
             limited
         }
@@ -223,7 +226,8 @@ fn a_full_disk_ends_the_run_and_keeps_what_is_finished() {
     assert!(!found.iter().any(|it| it == "report.html.partial"), "{found:?}");
     if mounted.is_some() {
         // What was finished before is whole, and counts as such; nothing else does.
-        let whole = found.iter().filter(|it| it.ends_with("manifest.json") && !it.contains(".partial")).count();
+        let whole =
+            found.iter().filter(|it| it.ends_with("manifest.json") && !it.contains(".partial")).count();
         let stdout = String::from_utf8(output.stdout).unwrap();
         assert!(whole > 0, "{found:?}");
         assert!(stdout.contains(&format!("none: {whole} of 80 runs are finished")), "{stdout}");

@@ -37,7 +37,10 @@ fn ctrl_c_keeps_what_was_computed_and_says_so() {
 #[test]
 fn killed_in_the_middle_it_goes_on_and_ends_with_the_same_digest() {
     let desk = Desk::new();
-    desk.write("net.toml", TINY.replace("length = \"4ms\"", "length = \"40ms\"").replace("repeat = 2", "repeat = 8"));
+    desk.write(
+        "net.toml",
+        TINY.replace("length = \"4ms\"", "length = \"40ms\"").replace("repeat = 2", "repeat = 8"),
+    );
     let whole = digest(&desk.json("run net.toml --json --out whole"));
     let mut child = desk.start("run net.toml --out out --threads 1");
     wait_for(|| finished(&desk.path("out")) >= 2);
@@ -47,7 +50,8 @@ fn killed_in_the_middle_it_goes_on_and_ends_with_the_same_digest() {
     assert!((2..16).contains(&before), "{before} runs were finished when it was killed");
     let document = desk.json("run net.toml --json --out out");
     assert_eq!(digest(&document), whole);
-    let resumed = document["runs"].as_array().unwrap().iter().filter(|run| run["was_resumed"] == true).count();
+    let resumed =
+        document["runs"].as_array().unwrap().iter().filter(|run| run["was_resumed"] == true).count();
     assert_eq!(resumed, before);
 }
 

@@ -58,7 +58,10 @@ fn every_scenario_of_the_gallery_is_listed_by_family_and_shown_as_it_is() {
 fn an_unknown_scenario_is_answered_with_near_ones_or_the_list() {
     let did = Desk::new().quell("show no-such-scenario");
     did.exits(2);
-    assert!(did.stderr.contains("no-such-scenario: there is no built-in scenario of that name\nhint: "), "{did:?}");
+    assert!(
+        did.stderr.contains("no-such-scenario: there is no built-in scenario of that name\nhint: "),
+        "{did:?}"
+    );
 }
 
 #[test]

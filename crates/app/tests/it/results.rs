@@ -33,7 +33,9 @@ fn two_experiments_are_compared_claim_by_claim() {
     did.exits(0);
     let head = did.stdout.lines().next().unwrap();
     assert!(head.contains('a') && head.contains('b') && head.contains("change"), "{did:?}");
-    let row = |words: &str| did.stdout.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{did:?}"));
+    let row = |words: &str| {
+        did.stdout.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{did:?}"))
+    };
     assert!(row("no frame is lost (qcn)").ends_with("same"));
     assert!(row("delivered (qcn)").contains('−'), "less is offered, so less is delivered");
     assert!(did.stdout.ends_with("page both.html\n"));
@@ -59,5 +61,8 @@ fn a_page_that_cannot_be_written_is_a_failure_to_write() {
     desk.quell("run tiny.toml --out out --repeat 1").exits(0);
     let did = desk.quell("compare out out --out no/such/page.html");
     did.exits(4);
-    assert!(did.stderr.contains("no/such/page.html: cannot write: ") && did.stderr.contains("\nhint: "), "{did:?}");
+    assert!(
+        did.stderr.contains("no/such/page.html: cannot write: ") && did.stderr.contains("\nhint: "),
+        "{did:?}"
+    );
 }

@@ -6,7 +6,8 @@ use std::fs;
 #[test]
 fn the_same_seed_gives_the_same_digest_on_any_number_of_threads() {
     let desk = Desk::with_tiny();
-    let run = |out: &str, flags: &str| digest(&desk.json(&format!("run tiny.toml --json --out {out} {flags}")));
+    let run =
+        |out: &str, flags: &str| digest(&desk.json(&format!("run tiny.toml --json --out {out} {flags}")));
     let first = run("a", "--threads 1");
     assert_eq!(run("b", "--threads 2"), first);
     assert_eq!(run("c", "--threads 7"), first);
@@ -21,7 +22,8 @@ fn every_run_has_the_digest_it_has_alone() {
     let alone = desk.json("run tiny.toml --json --out alone --config qcn --seed 2 --repeat 1");
     let of = |document: &serde_json::Value| {
         let runs = document["runs"].as_array().unwrap().clone();
-        runs.into_iter().find(|run| run["configuration"] == "qcn" && run["seed"] == 2).unwrap()["digest"].clone()
+        runs.into_iter().find(|run| run["configuration"] == "qcn" && run["seed"] == 2).unwrap()["digest"]
+            .clone()
     };
     assert_eq!(of(&together), of(&alone));
     assert_eq!(digest(&alone), of(&alone), "one run alone is known by its own digest");
@@ -135,7 +137,10 @@ fn finished_runs_are_not_run_again_and_more_seeds_join_them() {
     let resumed: Vec<bool> =
         second["runs"].as_array().unwrap().iter().map(|run| run["was_resumed"].as_bool().unwrap()).collect();
     assert_eq!(resumed, [true, true, true, false]);
-    assert_eq!(second["verdicts"], first["verdicts"], "a run that was read says what it said when it was made");
+    assert_eq!(
+        second["verdicts"], first["verdicts"],
+        "a run that was read says what it said when it was made"
+    );
 
     let third = desk.quell("run tiny.toml --quiet --out out --repeat 3");
     third.exits(0);

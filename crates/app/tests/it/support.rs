@@ -60,7 +60,8 @@ impl Desk {
             let text = String::from_utf8(octets).expect("the binary writes UTF-8");
             text.replace(&self.folder.path().display().to_string(), "[desk]")
         };
-        let did = Did { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };
+        let did =
+            Did { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };
         assert!(!did.stderr.contains("panicked"), "{did:?}");
         did
     }
