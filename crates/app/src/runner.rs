@@ -9,8 +9,8 @@ use crate::progress::{Progress, Seen};
 use quell_proto::units::Instant;
 use quell_record::claim::{Claim, FigureSpec};
 use quell_record::{
-    Digest, DiskWriter, Ending, EntityId, Event, Experiment, FlowTotals, Manifest, ManifestDraft, Memory,
-    Quantity, RecordError, ResolvedValue, Sink, read_run,
+    Digest, DiskWriter, Ending, EntityId, Event, Experiment, Fault, FlowTotals, Manifest, ManifestDraft,
+    Memory, Quantity, RecordError, ResolvedValue, Sink, read_run,
 };
 use quell_report::Extract;
 use quell_sim::kernel::{self, Broken, Control};
@@ -169,7 +169,8 @@ pub(crate) fn run_all(
     progress: &Progress,
 ) -> Vec<Run> {
     const TICK: time::Duration = time::Duration::from_millis(100);
-    watch.total_ps.store(jobs.iter().map(|job| job.plan.length.ps()).sum(), Ordering::Relaxed);
+    let total = jobs.iter().map(|job| job.plan.length.ps()).fold(0, u64::saturating_add);
+    watch.total_ps.store(total, Ordering::Relaxed);
     let next = AtomicUsize::new(0);
     let mut runs: Vec<Option<Run>> = jobs.iter().map(|_| None).collect();
     thread::scope(|scope| {
@@ -236,7 +237,7 @@ impl Bench<'_> {
 
     fn make(&self, job: &Job<'_>, watch: &Watch) -> Run {
         let state = self.made(job, watch).unwrap_or_else(State::Lost);
-        if matches!(state, State::Lost(_)) {
+        if matches!(&state, State::Lost(error) if error.fault() == Fault::Io) {
             // The next run would meet the same disk.
             watch.stop();
         }

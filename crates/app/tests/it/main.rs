@@ -6,3 +6,4 @@ mod lookups;
 mod results;
 mod runs;
 mod support;
+mod tidy;
