@@ -147,8 +147,8 @@ fn comments_and_quotes_are_no_code() {
 #[test]
 fn every_scheme_has_a_page_and_a_scenario() {
     let kinds: BTreeSet<String> = scenarios()
-        .into_iter()
-        .flat_map(|(_, scenario)| scenario.resolved)
+        .into_values()
+        .flat_map(|scenario| scenario.resolved)
         .filter(|it| it.path == "scheme.kind")
         .map(|it| it.value)
         .collect();
@@ -581,7 +581,9 @@ fn ends_in_a_word(code: &str) -> bool {
 fn has_word(code: &str, word: &str) -> bool {
     code.match_indices(word).any(|(at, _)| {
         let after = &code[at + word.len()..];
-        !ends_in_a_word(&code[..at]) && !(word.ends_with(is_of_a_word) && after.starts_with(is_of_a_word))
+        let begins = !ends_in_a_word(&code[..at]);
+        let ends = !word.ends_with(is_of_a_word) || !after.starts_with(is_of_a_word);
+        begins && ends
     })
 }
 
