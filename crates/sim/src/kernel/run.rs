@@ -73,20 +73,38 @@ pub enum Broken {
     },
 }
 
+/// An instant as people read it: milliseconds, to the picosecond.
+struct Moment(Instant);
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ps = self.0.ps();
+        let digits = format!("{:09}", ps % 1_000_000_000);
+        let digits = digits.trim_end_matches('0');
+        let point = if digits.is_empty() { "" } else { "." };
+        write!(f, "{}{point}{digits} ms", ps / 1_000_000_000)
+    }
+}
+
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moment = |at: &Instant| Moment(*at);
         match self {
             Broken::NotLossless { port, priority, excess, at } => write!(
                 f,
-                "at {at} port {port} dropped a frame of lossless priority {priority}: {excess} octets had no room"
+                "at {} port {port} dropped a frame of lossless priority {priority}: {excess} octets had no room",
+                moment(at)
             ),
             Broken::Books { node, at, came, went, held } => write!(
                 f,
-                "at {at} the octets of {node} do not add up: {came} came, {went} went, {held} are held"
+                "at {} the octets of {node} do not add up: {came} came, {went} went, {held} are held",
+                moment(at)
             ),
-            Broken::TimeRanBack { now, event } => write!(f, "an event of {event} came up at {now}"),
+            Broken::TimeRanBack { now, event } => {
+                write!(f, "an event of {} came up at {}", moment(event), moment(now))
+            }
             Broken::Octets { at, found } => {
-                write!(f, "at {at} a frame does not survive its own format: {found}")
+                write!(f, "at {} a frame does not survive its own format: {found}", moment(at))
             }
         }
     }
@@ -202,6 +220,21 @@ fn world_broken(plan: &Plan, fault: &Fault) -> Result<(), Broken> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_broken_invariant_names_its_place_and_time() {
+        let broken = Broken::NotLossless {
+            port: "s1->h2".into(),
+            priority: Priority::default(),
+            excess: 64,
+            at: Instant::from_ps(243_200_586),
+        };
+        assert_eq!(
+            broken.to_string(),
+            "at 0.243200586 ms port s1->h2 dropped a frame of lossless priority 0: 64 octets had no room"
+        );
+        assert_eq!(Moment(Instant::from_ps(3_000_000_000)).to_string(), "3 ms");
+    }
 
     #[test]
     fn samples_fall_on_the_grid_the_cuts_and_the_end() {

@@ -116,10 +116,10 @@ fn thresholds(
     log: &mut Log,
 ) -> Option<PauseConfig> {
     let (stop, go) = (section.size(stop_key)?, section.size(go_key)?);
-    if go > stop {
+    if go >= stop {
         let path = section.path_of(go_key);
-        log.wrong(section.origin_of(go_key), format!("`{path}` is {go}, above `stop` at {stop}"))
-            .hint("traffic resumes below `go`, so it is not above `stop`");
+        log.wrong(section.origin_of(go_key), format!("`{path}` is {go}, not below `stop` at {stop}"))
+            .hint("traffic resumes below `go`, so it lies under `stop`");
         return None;
     }
     Some(PauseConfig { stop, go, quanta })
