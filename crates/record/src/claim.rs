@@ -217,6 +217,24 @@ pub enum Bound {
     },
 }
 
+/// One `[[fair]]` of a scenario: what some flows ought to get, stated by whoever wrote the benchmark. It is not
+/// judged; reports say how far from it each configuration is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FairShare {
+    /// Which flows.
+    pub of: Selector,
+    /// What each of them ought to get, in bits per second.
+    pub rate_bps: u64,
+    /// Where their mean throughput is compared with it.
+    pub over: Window,
+    /// From when on the time until they stay near it is counted; until the end of `over`.
+    pub since_ps: u64,
+    /// Over how long throughput is averaged for that.
+    pub span_ps: u64,
+    /// The configurations it is stated for.
+    pub configurations: Vec<String>,
+}
+
 /// A `[[figure]]` of a scenario: what to draw from the recordings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FigureSpec {

@@ -8,10 +8,12 @@
 //! | samples | a row begun        | `00`, time in ps (8)                                                       |
 //! | samples | a value            | `01`, entity (4), quantity (1), value (8)                                  |
 //! | events  | an event           | time in ps (8), entity (4), kind (1), flow (4; `ffffffff` if none), value (8) |
+//! | events  | one with a cause   | the same with `80` added to the kind, then the cause (4)                   |
 //! | flows   | a flow's totals    | entity (4), then the fields of [`FlowTotals`] in order (8 each)            |
 //!
-//! Quantities and kinds are numbered in the order of their enums, which only ever grow at the end. The digest is
-//! BLAKE3 over the text `quell digest 1`, then the BLAKE3 of each stream in the order samples, events, flows.
+//! Quantities and kinds are numbered in the order of their enums, which only ever grow at the end; there are fewer
+//! than 128 kinds. An event without a cause is written as before there were causes, so that the digests of
+//! recordings without them still stand. The digest is BLAKE3 over the text `quell digest 1`, then the BLAKE3 of each stream in the order samples, events, flows.
 //! The streams are hashed apart because a producer may run ahead with events; only the order within each counts.
 
 use crate::{EntityId, Event, FlowTotals, Quantity, Sink};
@@ -128,13 +130,20 @@ impl Sink for Digester {
     }
 
     fn event(&mut self, event: Event) {
-        let mut octets = [0; 25];
+        let mut octets = [0; 29];
         octets[..8].copy_from_slice(&event.at.ps().to_le_bytes());
         octets[8..12].copy_from_slice(&event.entity.0.to_le_bytes());
         octets[12] = event.kind as u8;
         octets[13..17].copy_from_slice(&event.flow.map_or(u32::MAX, |flow| flow.0).to_le_bytes());
-        octets[17..].copy_from_slice(&event.value.to_le_bytes());
-        self.events.push(&octets);
+        octets[17..25].copy_from_slice(&event.value.to_le_bytes());
+        match event.cause {
+            None => self.events.push(&octets[..25]),
+            Some(cause) => {
+                octets[12] |= 0x80;
+                octets[25..].copy_from_slice(&cause.0.to_le_bytes());
+                self.events.push(&octets);
+            }
+        }
     }
 
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
@@ -239,8 +248,14 @@ mod tests {
     fn every_word_of_a_story_counts() {
         let mut digester = Digester::new();
         let mut seen = vec![digester.digest()];
-        let event =
-            |flow| Event { at: Instant::START, entity: EntityId(0), kind: EventKind::Cnm, flow, value: 0 };
+        let event = |flow| Event {
+            at: Instant::START,
+            entity: EntityId(0),
+            kind: EventKind::Cnm,
+            flow,
+            value: 0,
+            cause: None,
+        };
         digester.begin_samples(Instant::from_ps(1));
         seen.push(digester.digest());
         digester.sample(EntityId(0), Quantity::TxBytes, 0);
@@ -248,6 +263,13 @@ mod tests {
         digester.event(event(None));
         seen.push(digester.digest());
         digester.event(event(Some(EntityId(0))));
+        seen.push(digester.digest());
+        for cause in [0, 1] {
+            let mut digester = digester.clone();
+            digester.event(Event { cause: Some(EntityId(cause)), ..event(None) });
+            seen.push(digester.digest());
+        }
+        digester.event(event(None));
         seen.push(digester.digest());
         digester.flow(EntityId(0), FlowTotals::default());
         seen.push(digester.digest());
@@ -259,8 +281,14 @@ mod tests {
 
     #[test]
     fn events_may_run_ahead_of_samples() {
-        let event =
-            Event { at: Instant::START, entity: EntityId(1), kind: EventKind::Go, flow: None, value: 5 };
+        let event = Event {
+            at: Instant::START,
+            entity: EntityId(1),
+            kind: EventKind::Go,
+            flow: None,
+            value: 5,
+            cause: None,
+        };
         let (mut ahead, mut behind) = (Digester::new(), Digester::new());
         ahead.event(event);
         ahead.begin_samples(Instant::from_ps(9));

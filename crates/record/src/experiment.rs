@@ -6,7 +6,7 @@
 //! <out>/runs/<configuration>/seed-<n>.partial/   a run that is being written, or was killed
 //! ```
 
-use crate::claim::{Claim, FigureSpec};
+use crate::claim::{Claim, FairShare, FigureSpec};
 use crate::disk;
 use crate::error::{Difference, RecordError};
 use crate::manifest::{FORMAT, Manifest, ScenarioText, read_versioned, to_json};
@@ -30,6 +30,9 @@ pub struct ExperimentHead {
     pub claims: Vec<Claim>,
     /// What it draws.
     pub figures: Vec<FigureSpec>,
+    /// What each flow ought to get.
+    #[serde(default)]
+    pub fair: Vec<FairShare>,
     /// Its configurations, in order.
     pub configurations: Vec<ConfigurationHead>,
     /// The seeds each is run under.
@@ -299,6 +302,7 @@ mod tests {
             overrides: vec![("scheme.gd".into(), "1/256".into())],
             claims: Vec::new(),
             figures: Vec::new(),
+            fair: Vec::new(),
             configurations: vec![configuration("none/short"), configuration("none-short")],
             seeds: vec![1, 2],
         }

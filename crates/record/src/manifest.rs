@@ -10,7 +10,9 @@ use std::io;
 use std::path::Path;
 
 /// The form of the files of a run and of an experiment. A reader knows all forms up to its own.
-pub const FORMAT: u32 = 1;
+///
+/// Format 2 added causes to events.
+pub const FORMAT: u32 = 2;
 
 /// `manifest.json`. It is written last, so a folder that has one has whole files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

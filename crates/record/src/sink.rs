@@ -97,6 +97,8 @@ pub struct Event {
     pub flow: Option<EntityId>,
     /// What the kind says of it; zero where the kind says nothing.
     pub value: i64,
+    /// The queue that brought it about, where the kind has one and it is known.
+    pub cause: Option<EntityId>,
 }
 
 /// Kinds of events. New kinds are added at the end.
@@ -104,7 +106,8 @@ pub struct Event {
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum EventKind {
-    /// An input asserted PAUSE or PFC towards its peer; `value` is its occupancy in octets.
+    /// An input asserted PAUSE or PFC towards its peer; `value` is its occupancy in octets, `cause` the port
+    /// for which most of that waits. A host's receive buffer has no such port: it waits for the host.
     Stop,
     /// An input lifted its pause; `value` is its occupancy in octets.
     Go,

@@ -53,7 +53,14 @@ pub(crate) fn tell(samples: u64, sink: &mut dyn Sink) {
     for (index, kind) in (0_u32..).zip(EventKind::ALL) {
         let at = Instant::from_ps(u64::from(index) * 700_000);
         let flow = (index % 2 == 0).then_some(EntityId(8 + index % 4 / 2));
-        sink.event(Event { at, entity: EntityId(index % 8), kind, flow, value: i64::from(index) - 3 });
+        sink.event(Event {
+            at,
+            entity: EntityId(index % 8),
+            kind,
+            flow,
+            value: i64::from(index) - 3,
+            cause: None,
+        });
     }
     for flow in [8, 9] {
         let totals = FlowTotals {

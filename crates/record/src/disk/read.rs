@@ -152,13 +152,16 @@ pub(super) fn read_series(file: &RunFile, catalog: &Catalog, memory: &mut Memory
 }
 
 pub(super) fn read_events(file: &RunFile, catalog: &Catalog, memory: &mut Memory) -> Result<(), RecordError> {
-    for batch in file.batches(&["time_ps", "kind", "entity_id", "flow_id", "value"])? {
+    for batch in file.batches(&["time_ps", "kind", "entity_id", "flow_id", "value", "cause_id"])? {
         let batch = batch?;
         let times: &UInt64Array = file.column(&batch, "time_ps")?;
         let kinds: &StringArray = file.column(&batch, "kind")?;
         let entities: &UInt32Array = file.column(&batch, "entity_id")?;
         let flows: &UInt32Array = file.column(&batch, "flow_id")?;
         let values: &Int64Array = file.column(&batch, "value")?;
+        // Format 1 knew no causes.
+        let causes: Option<&UInt32Array> =
+            batch.column_by_name("cause_id").map(|_| file.column(&batch, "cause_id")).transpose()?;
         for row in 0..batch.num_rows() {
             let name = kinds.value(row);
             let kind = EventKind::ALL.into_iter().find(|kind| kind.name() == name);
@@ -171,6 +174,10 @@ pub(super) fn read_events(file: &RunFile, catalog: &Catalog, memory: &mut Memory
                 kind,
                 flow: value(flows, row).map(|flow| file.entity(catalog, flow)).transpose()?,
                 value: values.value(row),
+                cause: causes
+                    .and_then(|causes| value(causes, row))
+                    .map(|cause| file.entity(catalog, cause))
+                    .transpose()?,
             });
         }
     }

@@ -174,6 +174,8 @@ impl<W: Write + Send> Events<W> {
             Field::new("flow_id", DataType::UInt32, true),
             Field::new("flow", Names::entity_type(), true),
             Field::new("value", DataType::Int64, false),
+            Field::new("cause_id", DataType::UInt32, true),
+            Field::new("cause", Names::entity_type(), true),
         ]))
     }
 
@@ -187,6 +189,8 @@ impl<W: Write + Send> Events<W> {
         let flows: Vec<_> = self.rows.iter().map(|event| event.flow).collect();
         let [entity, class] = self.names.of_entities(&entities);
         let [flow, _] = self.names.of_entities(&flows);
+        let causes: Vec<_> = self.rows.iter().map(|event| event.cause).collect();
+        let [cause, _] = self.names.of_entities(&causes);
         let columns: Vec<ArrayRef> = vec![
             Arc::new(UInt64Array::from_iter_values(self.rows.iter().map(|event| event.at.ps()))),
             self.names.of_kinds(self.rows.iter().map(|event| event.kind)),
@@ -196,6 +200,8 @@ impl<W: Write + Send> Events<W> {
             ids(&flows),
             flow,
             Arc::new(Int64Array::from_iter_values(self.rows.iter().map(|event| event.value))),
+            ids(&causes),
+            cause,
         ];
         self.rows.clear();
         self.table.write(columns)

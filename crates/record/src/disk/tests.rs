@@ -2,7 +2,7 @@ use super::read::{RunFile, read_events, read_flows, read_series};
 use super::*;
 use crate::manifest::{Ending, Manifest, ManifestDraft, ScenarioText};
 use crate::testing::{catalog, tell};
-use crate::{Catalog, EntityId, Fault, Memory, Quantity, Recording, Sink, Tee};
+use crate::{Catalog, EntityId, Event, EventKind, Fault, Memory, Quantity, Recording, Sink, Tee};
 use proptest::prelude::*;
 use quell_proto::units::Instant;
 use serde_json::json;
@@ -213,7 +213,7 @@ fn a_manifest_from_the_future_is_refused_with_its_number() {
     let (_temp, dir) = story(1, true);
     fs::write(dir.join(MANIFEST), r#"{ "format": 99, "wonders": true }"#).unwrap();
     let error = read_run(&dir).unwrap_err();
-    assert!(error.to_string().ends_with("has format 99; this version reads up to 1"), "{error}");
+    assert!(error.to_string().ends_with("has format 99; this version reads up to 2"), "{error}");
 }
 
 #[test]
@@ -310,4 +310,30 @@ proptest! {
         disk.finish(ending(true), &json!({})).unwrap();
         prop_assert_eq!(read_run(&dir).unwrap().1, memory.finish(true));
     }
+}
+
+#[test]
+fn causes_survive_the_disk_and_are_none_where_nobody_wrote_them() {
+    let temp = tempdir().unwrap();
+    let dir = temp.path().join("run");
+    let disk = DiskWriter::create(&dir, &catalog(), draft()).unwrap();
+    let mut both = Tee(disk, Memory::new(catalog()));
+    for (at, cause) in [(1, None), (2, Some(EntityId(3))), (3, None)] {
+        both.event(Event {
+            at: Instant::from_ps(at),
+            entity: EntityId(4),
+            kind: EventKind::Stop,
+            flow: None,
+            value: 110_000,
+            cause,
+        });
+    }
+    let Tee(disk, memory) = both;
+    disk.finish(ending(true), &json!({})).unwrap();
+    let (_, read) = read_run(&dir).unwrap();
+    assert_eq!(read, memory.finish(true));
+    assert_eq!(
+        read.events.iter().map(|event| event.cause).collect::<Vec<_>>(),
+        [None, Some(EntityId(3)), None]
+    );
 }

@@ -97,6 +97,7 @@ impl Star {
                     kind,
                     flow: None,
                     value,
+                    cause: None,
                 });
             }
             let mut sent = vec![0.0; self.senders];

@@ -245,6 +245,7 @@ impl Net {
                 kind: EventKind::MessageDone,
                 flow: Some(flow),
                 value: took,
+                cause: None,
             });
         }
     }
@@ -291,6 +292,22 @@ impl Net {
         self.note(entity, kind, flow, value);
     }
 
+    /// Notes that the input at the sending end of a wire stopped its peer or let it go again, and the port (by its
+    /// wire) and data priority of the queue that brought it about.
+    pub(crate) fn stop_event(
+        &mut self,
+        wire: u32,
+        data: usize,
+        kind: EventKind,
+        level: u64,
+        cause: Option<(u32, usize)>,
+    ) {
+        self.input_event(wire, data, kind, None, i64::try_from(level).unwrap_or(i64::MAX));
+        let count = self.data_count as u32;
+        let event = self.events.last_mut().expect("it was noted just now");
+        event.cause = cause.map(|(wire, data)| EntityId(wire * count + data as u32));
+    }
+
     /// Notes something that happened to a flow.
     pub(crate) fn flow_event(&mut self, flow: u32, kind: EventKind, value: i64) {
         self.note(self.flow_entity(flow), kind, Some(flow), value);
@@ -298,7 +315,7 @@ impl Net {
 
     fn note(&mut self, entity: EntityId, kind: EventKind, flow: Option<u32>, value: i64) {
         let flow = flow.map(|flow| self.flow_entity(flow));
-        self.events.push(Event { at: self.now, entity, kind, flow, value });
+        self.events.push(Event { at: self.now, entity, kind, flow, value, cause: None });
     }
 
     /// The entity of a flow.

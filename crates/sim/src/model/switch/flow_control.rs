@@ -2,7 +2,7 @@
 
 use super::Switch;
 use crate::kernel::agenda::{Lane, LaneKind};
-use crate::model::frame::{Body, Frame};
+use crate::model::frame::{Body, Frame, Slot};
 use crate::model::net::Net;
 use crate::scenario::plan::{FlowControl, StopRule};
 use quell_proto::control::pause::{PauseConfig, PauseSender, Signal};
@@ -187,6 +187,10 @@ impl Switch {
     #[cold]
     fn signal(&mut self, number: usize, signal: Signal, level: u64, net: &mut Net) {
         let (port, class) = self.stops.input_of(number);
+        let cause = match signal {
+            Signal::Stop(_) => self.fullest_for(port, class, net),
+            Signal::Go => None,
+        };
         let stop = &mut self.stops.senders[number];
         let kind = match signal {
             Signal::Stop(_) => {
@@ -202,7 +206,7 @@ impl Switch {
         for data in 0..net.data_count() {
             if class.is_none_or(|class| net.data_class(class) == Some(data)) {
                 let wire = self.ports[port].sender.wire;
-                net.input_event(wire, data, kind, None, i64::try_from(level).unwrap_or(i64::MAX));
+                net.stop_event(wire, data, kind, level, cause);
             }
         }
         self.rearm_refresh(number, net);
@@ -210,6 +214,25 @@ impl Switch {
         if matches!(signal, Signal::Stop(_)) {
             self.start_keep_alive(port, class, net);
         }
+    }
+
+    /// The queue that most of what an input holds waits in, as the wire of its port and its data priority; in all
+    /// classes if none is given. This looks at every frame, so it is asked only when an input stops its peer.
+    fn fullest_for(&self, input: usize, class: Option<usize>, net: &Net) -> Option<(u32, usize)> {
+        let is_own =
+            |slot: &&Slot| usize::from(slot.ingress) == input && matches!(slot.frame.body, Body::Data { .. });
+        let mut fullest: Option<(u64, (u32, usize))> = None;
+        for class in class.map_or(0..self.classes, |class| class..class + 1) {
+            let Some(data) = net.data_class(class) else { continue };
+            for (output, list) in self.waiting.lists_of_input(input, class).enumerate() {
+                let own = list.iter(&net.pool).map(|(_, slot)| slot).filter(is_own);
+                let octets: u64 = own.map(|slot| u64::from(slot.frame.length)).sum();
+                if octets > fullest.map_or(0, |(most, _)| most) {
+                    fullest = Some((octets, (self.ports[output].sender.wire, data)));
+                }
+            }
+        }
+        fullest.map(|(_, queue)| queue)
     }
 
     /// The pause sent last may need another.

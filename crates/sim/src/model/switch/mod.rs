@@ -224,10 +224,10 @@ impl Switch {
             return self.lose(handle, full, !excused, net);
         }
         net.pool.get_mut(handle).ingress = input as u16;
+        self.waiting.push(handle, input, output, class, &mut net.pool);
         if is_data {
             self.charge(&frame, input, net);
         }
-        self.waiting.push(handle, input, output, class, &mut net.pool);
         if self.crossing.is_some() {
             if is_data {
                 self.watch_input(&frame, input, net);
