@@ -375,7 +375,7 @@ fn check(knobs: Knobs) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_is_sent_is_delivered_lost_or_in_flight_and_in_order(knobs in knobs()) {

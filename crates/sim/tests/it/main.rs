@@ -1,5 +1,15 @@
 //! The simulator from outside: plans in, recordings out, compared with what other simulators and arithmetic say.
 
+mod adapters;
 mod benchworks;
 mod conservation;
+mod determinism;
+mod failures;
+mod figures;
+mod lossless;
+mod memory;
 mod network;
+mod paths;
+mod sharing;
+mod sources;
+mod timing;

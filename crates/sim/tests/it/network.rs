@@ -196,6 +196,11 @@ pub(crate) fn input(plan: &Plan, link: u32, end: u32) -> EntityId {
     EntityId(2 * (u32::try_from(plan.links.len()).unwrap() + link) + end)
 }
 
+/// A flow, in a plan with one data priority.
+pub(crate) fn flow(plan: &Plan, index: u32) -> EntityId {
+    EntityId(4 * u32::try_from(plan.links.len()).unwrap() + index)
+}
+
 pub(crate) fn totals(plan: &Plan, seed: u64) -> Result<(Outcome, Totals), Broken> {
     let mut totals = Totals::default();
     let outcome = run(plan, seed, &mut totals, &Control::default())?;
