@@ -143,6 +143,7 @@ fn head(args: &RunArgs, loaded: &Loaded, seeds: &[u64]) -> ExperimentHead {
         overrides,
         claims: scenario.claims.clone(),
         figures: scenario.figures.clone(),
+        fair: scenario.fair.clone(),
         configurations: scenario.configurations.iter().map(configuration).collect(),
         seeds: seeds.to_vec(),
     }

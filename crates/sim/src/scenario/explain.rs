@@ -72,7 +72,7 @@ fn describe(key: &Key) -> String {
 fn written(key: &Key) -> String {
     match key.section {
         "" => key.name.to_owned(),
-        list @ ("traffic" | "at" | "expect" | "figure" | "topology.links") => {
+        list @ ("traffic" | "at" | "expect" | "fair" | "figure" | "topology.links") => {
             format!("[[{list}]] {}", key.name)
         }
         table => format!("[{table}] {}", key.name),
@@ -99,7 +99,9 @@ pub fn reference() -> String {
             section = Some(key.section);
             let title = match key.section {
                 "" => "Top of the file".to_owned(),
-                list @ ("traffic" | "at" | "expect" | "figure" | "topology.links") => format!("`[[{list}]]`"),
+                list @ ("traffic" | "at" | "expect" | "fair" | "figure" | "topology.links") => {
+                    format!("`[[{list}]]`")
+                }
                 table => format!("`[{table}]`"),
             };
             let _ = write!(text, "\n### {title}\n\n| key | value | default | meaning |\n|---|---|---|---|\n");

@@ -86,6 +86,7 @@ pub(super) const KEYS: &[Key] = &[
     key("", "traffic", Form::Tables, Optional("nothing is sent"), "What is sent."),
     key("", "at", Form::Tables, Optional("nothing changes"), "What changes while it runs."),
     key("", "expect", Form::Tables, Optional("nothing is claimed"), "What must come out."),
+    key("", "fair", Form::Tables, Optional("no allocation is called the fair one"), "What each flow ought to get; reports say how far from it each configuration is."),
     key("", "figure", Form::Tables, Optional("the report draws its usual figures"), "What the report shows."),
 
     key("run", "length", TIME, Required, "How much time is simulated."),
@@ -217,6 +218,13 @@ pub(super) const KEYS: &[Key] = &[
     key("expect", "span", TIME, Required, "The time over which throughput is averaged.").when(RECOVERY),
     key("expect", "quiet", TIME, Required, "Time without another change that makes a case count.").when(SETTLED),
     key("expect", "skip", OFFSET, Required, "Time after a change that is not looked at.").when(SETTLED),
+
+    key("fair", "of", Form::Text, Required, "Which flows: names or patterns with `*`, separated by commas; `!` takes away."),
+    key("fair", "rate", RATE, Required, "What each of them ought to get."),
+    key("fair", "over", Form::Window, Optional("the whole run"), "The part of the run in which they are compared with it."),
+    key("fair", "since", OFFSET, By("0s"), "From when on the time is counted until all flows stay within 20% of their rates."),
+    key("fair", "span", TIME, By("10ms"), "The time over which throughput is averaged for that."),
+    key("fair", "when", Form::Selection, Optional("in all configurations"), "In which configurations."),
 
     key("figure", "kind", Form::Word(&["queue", "throughput", "limit", "pause", "cnms", "shares"]), Required, "What is drawn."),
     key("figure", "of", Form::Text, By("*"), "Of which flows, ports or inputs, as in `expect.of`."),

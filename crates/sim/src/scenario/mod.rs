@@ -34,7 +34,7 @@ pub use problem::{Problem, Problems};
 pub use reading::read;
 pub use value::Origin;
 
-use quell_record::claim::{Claim, FigureSpec};
+use quell_record::claim::{Claim, FairShare, FigureSpec};
 
 /// What is to be read, and what the command line adds to it.
 #[derive(Clone, Copy)]
@@ -78,6 +78,8 @@ pub struct Scenario {
     pub claims: Vec<Claim>,
     /// What the report shows.
     pub figures: Vec<FigureSpec>,
+    /// What each flow ought to get.
+    pub fair: Vec<FairShare>,
     /// Every key with its value and where that came from, in the order of the sections.
     pub resolved: Vec<Resolved>,
     /// What is allowed and probably not meant.

@@ -1,4 +1,4 @@
-//! `[[expect]]` and `[[figure]]`: what must come out, and what is drawn.
+//! `[[expect]]`, `[[fair]]` and `[[figure]]`: what must come out, what would be fair, and what is drawn.
 
 use super::configurations::{Axes, Chosen};
 use super::metric::{Unit, Words};
@@ -7,8 +7,8 @@ use super::section::Section;
 use super::units::{Ratio, Span};
 use super::value::{Data, Value};
 use quell_proto::units::Duration;
-use quell_record::claim::{Across, Bound, FigureKind, FigureSpec, Measure, Reduce, Window};
-use quell_record::{Catalog, Selector};
+use quell_record::claim::{Across, Bound, FairShare, FigureKind, FigureSpec, Measure, Reduce, Window};
+use quell_record::{Catalog, EntityClass, EntityId, Selector};
 
 /// A claim as one configuration reads it; equal ones of several configurations become one.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,6 +101,53 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
     let title = section.text("title").map_or_else(|| format!("{word} of {}", of.0), str::to_owned);
     let overlay = section.flag("overlay")?;
     Some(FigureSpec { title, kind, of, configurations: Vec::new(), overlay, over })
+}
+
+/// Reads every `[[fair]]` of a configuration; their configurations are filled in later.
+pub(crate) fn fair(sections: &[Section], setting: &Setting<'_>, log: &mut Log) -> Vec<FairShare> {
+    let mut taken: Vec<EntityId> = Vec::new();
+    let mut read = |section: &Section| {
+        let of = Selector(section.text("of")?.to_owned());
+        let wrong = |log: &mut Log, message: String, hint: Option<String>| {
+            log.wrong(section.origin_of("of"), format!("`{}`: {message}", section.path_of("of")));
+            if let Some(hint) = hint {
+                log.hint(hint);
+            }
+        };
+        let flows = match of.check(setting.catalog, &[EntityClass::Flow]) {
+            Ok(flows) => flows,
+            Err(error) => {
+                wrong(log, error.to_string(), error.hint());
+                return None;
+            }
+        };
+        if let Some(twice) = flows.iter().find(|flow| taken.contains(flow)) {
+            let message = format!("`{}` has a fair rate already", setting.catalog.get(*twice).name);
+            wrong(log, message, Some("each flow has one; `!` takes flows away from a pattern".to_owned()));
+            return None;
+        }
+        taken.extend(flows);
+        let over = match section.windows("over") {
+            Some(windows) => window(section, *windows.first()?, setting, log)?,
+            None => Window { from_ps: 0, to_ps: setting.length.ps() },
+        };
+        let (since, span) = (section.time("since")?, section.time("span")?);
+        if since.ps() >= over.to_ps {
+            let message = format!("`{}` is {since}, at or after the end of `over`", section.path_of("since"));
+            log.wrong(section.origin_of("since"), message)
+                .hint("convergence is timed from `since` to the end of `over`");
+            return None;
+        }
+        Some(FairShare {
+            of,
+            rate_bps: section.rate("rate")?.bps(),
+            over,
+            since_ps: since.ps(),
+            span_ps: span.ps(),
+            configurations: Vec::new(),
+        })
+    };
+    sections.iter().filter_map(&mut read).collect()
 }
 
 fn number(section: &Section, key: &'static str, value: &Value, unit: Unit, log: &mut Log) -> Option<f64> {

@@ -11,7 +11,7 @@ use super::{Configuration, Request, Resolved, Scenario};
 use super::{plan_changes, plan_checks, plan_claims, plan_network, plan_nodes, plan_traffic};
 use crate::topology::Network;
 use quell_proto::units::{Bytes, Duration, Instant};
-use quell_record::claim::{Claim, FigureSpec};
+use quell_record::claim::{Claim, FairShare, FigureSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads a scenario, or says all that is wrong with it, in the order of its lines.
@@ -199,6 +199,7 @@ struct Sections {
     traffic: Vec<Section>,
     at: Vec<Section>,
     expect: Vec<Section>,
+    fair: Vec<Section>,
     figure: Vec<Section>,
 }
 
@@ -245,8 +246,23 @@ impl Sections {
                 .collect()
         };
         let expect = about("expect", log);
+        let fair = about("fair", log);
         let figure = about("figure", log);
-        Sections { top, run, topology, links, switch, switches, adapter, scheme, traffic, at, expect, figure }
+        Sections {
+            top,
+            run,
+            topology,
+            links,
+            switch,
+            switches,
+            adapter,
+            scheme,
+            traffic,
+            at,
+            expect,
+            fair,
+            figure,
+        }
     }
 
     /// What the sections mean, as far as nothing is wrong.
@@ -310,12 +326,13 @@ impl Sections {
         };
         plan_checks::check(&plan, &places, log);
         let (claims, figures) = self.claims(&plan, axes, chosen, log);
-        plan.cuts = cuts(&plan, &claims, &figures);
+        let fair = self.fair(&plan, axes, chosen, log);
+        plan.cuts = cuts(&plan, &claims, &fair, &figures);
         let rows = self.rows(preset_rows);
         let titles = [self.top.text("title"), self.top.text("shows"), self.top.text("about")];
         let titles = titles.map(|text| text.map(str::to_owned));
         let (seed, repeat) = (self.run.count("seed")?, self.run.count("repeat")?);
-        Some(Meant { plan, claims, figures, seed, repeat, rows, titles })
+        Some(Meant { plan, claims, fair, figures, seed, repeat, rows, titles })
     }
 
     /// The switches, and the section that each was read from.
@@ -373,6 +390,13 @@ impl Sections {
         (claims, figures.collect())
     }
 
+    /// What each flow ought to get in this configuration.
+    fn fair(&self, plan: &Plan, axes: &Axes, chosen: &Chosen, log: &mut Log) -> Vec<FairShare> {
+        let catalog = plan.catalog();
+        let setting = plan_claims::Setting { catalog: &catalog, length: plan.length, axes, chosen };
+        plan_claims::fair(&self.fair, &setting, log)
+    }
+
     fn rows(&self, preset_rows: Vec<Row>) -> Vec<Row> {
         let mut rows: Vec<Row> = self.top.rows().filter(|(path, ..)| path != "switches").collect();
         rows.extend(self.run.rows());
@@ -390,7 +414,7 @@ impl Sections {
         rows.extend(self.adapter.rows());
         rows.extend(self.scheme.rows());
         rows.extend(preset_rows);
-        for list in [&self.traffic, &self.at, &self.expect, &self.figure] {
+        for list in [&self.traffic, &self.at, &self.expect, &self.fair, &self.figure] {
             rows.extend(list.iter().flat_map(Section::rows));
         }
         rows
@@ -410,6 +434,7 @@ struct Stated {
 struct Meant {
     plan: Plan,
     claims: Vec<(Stated, Reading)>,
+    fair: Vec<FairShare>,
     figures: Vec<(Stated, FigureSpec)>,
     seed: u64,
     repeat: u64,
@@ -439,10 +464,17 @@ fn hosts(network: &Network, adapter: &Adapter) -> Vec<Host> {
 }
 
 /// The edges of windows that no sample falls on, and the end of the run if none does.
-fn cuts(plan: &Plan, claims: &[(Stated, Reading)], figures: &[(Stated, FigureSpec)]) -> Vec<Instant> {
+fn cuts(
+    plan: &Plan,
+    claims: &[(Stated, Reading)],
+    fair: &[FairShare],
+    figures: &[(Stated, FigureSpec)],
+) -> Vec<Instant> {
     let windows = claims.iter().flat_map(|(_, claim)| claim.measure.over.iter().copied());
     let windows = windows.chain(figures.iter().filter_map(|(_, figure)| figure.over));
-    let edges = windows.flat_map(|window| [window.from_ps, window.to_ps]).chain([plan.length.ps()]);
+    let windows = windows.chain(fair.iter().map(|it| it.over));
+    let edges = windows.flat_map(|window| [window.from_ps, window.to_ps]);
+    let edges = edges.chain(fair.iter().map(|it| it.since_ps)).chain([plan.length.ps()]);
     let cuts: BTreeSet<u64> = edges.filter(|edge| !edge.is_multiple_of(plan.sample.ps())).collect();
     cuts.into_iter().map(Instant::from_ps).collect()
 }
@@ -493,6 +525,7 @@ fn assemble(
     let mut configurations = Vec::new();
     let mut claims: Vec<(Stated, Reading, Vec<String>)> = Vec::new();
     let mut figures: Vec<(Stated, FigureSpec)> = Vec::new();
+    let mut fair: Vec<FairShare> = Vec::new();
     let mut rows: Vec<(Row, Vec<String>)> = Vec::new();
     let mut seeds = BTreeSet::new();
     let mut titles = [None, None, None];
@@ -523,6 +556,13 @@ fn assemble(
                 }
             }
         }
+        for share in meant.fair {
+            let same = |known: &FairShare| FairShare { configurations: Vec::new(), ..known.clone() } == share;
+            match fair.iter_mut().find(|known| same(known)) {
+                Some(known) => known.configurations.push(name.clone()),
+                None => fair.push(FairShare { configurations: vec![name.clone()], ..share }),
+            }
+        }
         merge_rows(&mut rows, meant.rows, name);
         seeds.insert((meant.seed, meant.repeat));
         titles = meant.titles;
@@ -551,6 +591,7 @@ fn assemble(
         configurations,
         claims: claims.into_iter().map(|(stated, reading, names)| claim(stated, reading, names)).collect(),
         figures: figures.into_iter().map(|(_, figure)| figure).collect(),
+        fair,
         resolved: resolved(rows, count),
         warnings,
     })

@@ -129,8 +129,8 @@ fn a_missing_key_is_asked_for() {
 #[test]
 fn thresholds_stand_in_order_and_leave_headroom() {
     assert_snapshot!(instead("\"44kB\"", "\"120kB\""), @"
-    a.toml:10: `switch.pause.go` is 120kB, above `stop` at 110kB
-    hint: traffic resumes below `go`, so it is not above `stop`
+    a.toml:10: `switch.pause.go` is 120kB, not below `stop` at 110kB
+    hint: traffic resumes below `go`, so it lies under `stop`
     ");
     assert_snapshot!(instead("\"110kB\"", "\"147kB\""), @"
     a.toml:10: `switch.pause.stop` is 147kB, and 5624B more can arrive before the peer stops: 152624B in `switch.input_memory` of 150kB
@@ -499,8 +499,8 @@ fn many_problems_are_shown_at_once_and_by_line() {
     assert_snapshot!(said(&text), @r#"
     a.toml:2: `run.length` is `10`: expected a time such as 15ms, found a number without a unit
     hint: say of what, such as "10ms": ps, ns, us, ms or s
-    a.toml:10: `switch.pause.go` is 120kB, above `stop` at 110kB
-    hint: traffic resumes below `go`, so it is not above `stop`
+    a.toml:10: `switch.pause.go` is 120kB, not below `stop` at 110kB
+    hint: traffic resumes below `go`, so it lies under `stop`
     a.toml:16: `traffic.0.from`: there is no host `h1`
     hint: the hosts are: four
     a.toml:16: `traffic.0.from`: there is no host `h2`
@@ -526,4 +526,34 @@ fn what_is_no_text_or_too_long_is_no_scenario() {
     hint: a scenario is a TOML file
     ");
     assert_eq!(check_text("a.toml", RIGHT.as_bytes()), Ok(RIGHT));
+}
+
+#[test]
+fn a_fair_rate_that_cannot_be_compared_with_is_refused() {
+    let fair = |keys: &str| and(&format!("[[fair]]\n{keys}"));
+    assert_snapshot!(fair("of = \"*->h4\"\nrate = \"1Gb/s\"\nover = \"5ms..10ms\""), @"nothing");
+    assert_snapshot!(fair("of = \"*->h5\"\nrate = \"1Gb/s\""), @"
+    a.toml:23: `fair.0.of`: no flow matches `*->h5`
+    hint: flows and ports are named `a->b`, inputs `a<-b`; `*` stands for any letters
+    ");
+    assert_snapshot!(fair("of = \"s1->h4\"\nrate = \"1Gb/s\""), @"
+    a.toml:23: `fair.0.of`: no flow matches `s1->h4`
+    hint: is it `h1->h4`?
+    ");
+    assert_snapshot!(fair("of = \"*\"\nrate = 1"), @r#"
+    a.toml:24: `fair.0.rate` is `1`: expected a rate such as 10Gb/s, found a number without a unit
+    hint: say of what, such as "1Gb/s": b/s, kb/s, Mb/s, Gb/s or Tb/s
+    "#);
+    assert_snapshot!(fair("of = \"*\"\nrate = \"1Gb/s\"\nover = \"5ms..11ms\""), @"
+    a.toml:25: `fair.0.over` is 5ms..11ms, outside of the run
+    hint: the run is 0s..10ms
+    ");
+    assert_snapshot!(fair("of = \"*\"\nrate = \"1Gb/s\"\nsince = \"10ms\""), @"
+    a.toml:25: `fair.0.since` is 10ms, at or after the end of `over`
+    hint: convergence is timed from `since` to the end of `over`
+    ");
+    assert_snapshot!(fair("of = \"h1->h4\"\nrate = \"1Gb/s\"\n[[fair]]\nof = \"*\"\nrate = \"2Gb/s\""), @"
+    a.toml:26: `fair.1.of`: `h1->h4` has a fair rate already
+    hint: each flow has one; `!` takes flows away from a pattern
+    ");
 }

@@ -422,3 +422,19 @@ proptest! {
         let _ = read(request(&text));
     }
 }
+
+#[test]
+fn a_fair_rate_is_read_in_the_configurations_it_is_about() {
+    let text = format!(
+        "{RIGHT}\n[axis.speed]\nfast = {{}}\nslow = {{ topology.link.rate = \"1Gb/s\" }}\n\
+         [[fair]]\nof = \"*->h4\"\nrate = \"3333333333b/s\"\nover = \"5ms..\"\nsince = \"1500us\"\nwhen = {{ speed = \"fast\" }}\n"
+    );
+    let scenario = right(&text);
+    let [fair] = &scenario.fair[..] else { panic!("{:?}", scenario.fair) };
+    assert_eq!((fair.rate_bps, fair.since_ps, fair.span_ps), (3_333_333_333, 1_500_000_000, 10_000_000_000));
+    assert_eq!((fair.over.from_ps, fair.over.to_ps), (5_000_000_000, 10_000_000_000));
+    assert_eq!(fair.configurations, ["fast"]);
+    let cuts = |index: usize| scenario.configurations[index].plan.cuts.clone();
+    assert_eq!(cuts(0), [Instant::from_ps(1_500_000_000)], "convergence is timed from a sample on");
+    assert_eq!(cuts(1), []);
+}

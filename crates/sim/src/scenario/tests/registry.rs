@@ -82,6 +82,12 @@ band = "25%"
 quiet = "1ms"
 skip = "0s"
 at_least = "50%"
+[[fair]]
+of = "f"
+rate = "1Gb/s"
+over = "1ms..2ms"
+since = "500us"
+span = "1ms"
 [[figure]]
 kind = "queue"
 title = "t"
@@ -131,7 +137,7 @@ traffic = [{ from = "*", to = "+8" }]
 ];
 
 /// Keys that the reader takes from the tree before it asks sections.
-const TAKEN_EARLIER: [(&str, &str); 12] = [
+const TAKEN_EARLIER: [(&str, &str); 13] = [
     ("", "extends"),
     ("", "skip"),
     ("", "parameters"),
@@ -143,6 +149,7 @@ const TAKEN_EARLIER: [(&str, &str); 12] = [
     ("", "adapter"),
     ("", "scheme"),
     ("expect", "when"),
+    ("fair", "when"),
     ("figure", "when"),
 ];
 
