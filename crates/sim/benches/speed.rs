@@ -10,7 +10,7 @@
 //! once with the work, once with only what comes before it. They are the same from run to run, so a change of a percent is
 //! a change; wall time is the best of five and depends on the machine. Without valgrind that column stays empty.
 
-#[expect(dead_code, unreachable_pub, reason = "the agenda is private to the kernel; here it runs by itself")]
+#[expect(dead_code, reason = "the agenda is private to the kernel; here it runs by itself")]
 #[path = "../src/kernel/agenda.rs"]
 mod agenda;
 

@@ -126,7 +126,8 @@ impl Agenda {
     /// An empty agenda for about `events_per_second` of simulated time. The figure only tunes the width of the
     /// buckets; any value gives the same order.
     pub(crate) fn new(events_per_second: u64) -> Agenda {
-        let gap_ps = (1_000_000_000_000 / events_per_second.max(1)).clamp(1 << 8, 1 << 24);
+        // Not below a nanosecond: the wheel must reach as far as a frame and its wire take, about four microseconds.
+        let gap_ps = (1_000_000_000_000 / events_per_second.max(1)).clamp(1 << 10, 1 << 24);
         Agenda {
             shift: gap_ps.ilog2(),
             turn: 0,

@@ -249,12 +249,7 @@ fn furnish(plan: &mut Plan, switch: usize, knobs: Knobs, priorities: &[Priority]
     let shared = matches!(knobs.memory, Memory::Shared);
     // Where priorities have memory of their own, one of them may be lossy.
     let some = if shared { all } else { draw.of(&[all, 1 << priorities[0].get()]) };
-    let control = match knobs.control {
-        Control::DynamicPause if !shared => Control::Pause,
-        Control::DynamicPfc if !shared => Control::Pfc,
-        control => control,
-    };
-    let (flow_control, memory) = match control {
+    let (flow_control, memory) = match knobs.control {
         Control::Off => (FlowControl::Off, draw.between(5_000, 80_000)),
         Control::Pause => {
             (FlowControl::Pause(fixed), if shared { inputs * (stop + room) } else { stop + room })
@@ -272,7 +267,7 @@ fn furnish(plan: &mut Plan, switch: usize, knobs: Knobs, priorities: &[Priority]
         latency: Duration::from_ns(draw.below(2_000)),
         speedup_percent: u32::try_from(draw.between(100, 300)).unwrap(),
     };
-    let queue_limit = match (control, draw.below(3)) {
+    let queue_limit = match (knobs.control, draw.below(3)) {
         (Control::Off, 1) => QueueLimit::Static(Bytes::new(draw.between(3_000, 30_000))),
         (Control::Off, 2) => {
             QueueLimit::Dynamic { alpha_num: 1, alpha_den: u32::try_from(draw.between(1, 4)).unwrap() }

@@ -148,11 +148,11 @@ impl Waiting {
         list.into_iter().chain(virtuals.into_iter().flat_map(|queue| queue.lists.iter()))
     }
 
-    /// Octets of a shared memory that are free; `None` if memory is partitioned.
-    pub(super) fn free_memory(&self) -> Option<u64> {
+    /// Octets that are free: of a memory that all inputs share, or of the share of an input that holds `held`.
+    pub(super) fn free_memory(&self, held: u64) -> u64 {
         match self.room {
-            Room::Shared { memory, used, .. } => Some(memory.saturating_sub(used)),
-            Room::Partitioned { .. } => None,
+            Room::Shared { memory, used, .. } => memory.saturating_sub(used),
+            Room::Partitioned { share } => share.saturating_sub(held),
         }
     }
 

@@ -150,8 +150,10 @@ impl Switch {
         let length = u64::from(frame.length);
         self.inputs[input * self.classes + frame.class as usize].meter.add(net.now, length);
         self.waiting.occupy(length);
-        self.stops.totals[input] += length;
-        self.review(input, frame.class as usize, net);
+        if self.stops.scope != Scope::Off {
+            self.stops.totals[input] += length;
+            self.review(input, frame.class as usize, net);
+        }
     }
 
     /// A frame of data has left the input's books.
@@ -160,12 +162,13 @@ impl Switch {
         let length = u64::from(frame.length);
         self.inputs[input * self.classes + frame.class as usize].meter.remove(net.now, length);
         self.waiting.vacate(length);
-        self.stops.totals[input] -= length;
-        self.review(input, frame.class as usize, net);
+        if self.stops.scope != Scope::Off {
+            self.stops.totals[input] -= length;
+            self.review(input, frame.class as usize, net);
+        }
     }
 
     /// Compares an input with its thresholds.
-    #[inline]
     fn review(&mut self, input: usize, class: usize, net: &mut Net) {
         let Some(number) = self.stops.sender_of(input, class) else { return };
         let level = match self.stops.scope {
@@ -174,7 +177,8 @@ impl Switch {
         };
         let rate = net.wires[self.ports[input].sender.wire as usize].speed.rate();
         let stop = &mut self.stops.senders[number];
-        if let (Some(dynamic), Some(free)) = (self.stops.dynamic, self.waiting.free_memory()) {
+        if let Some(dynamic) = self.stops.dynamic {
+            let free = self.waiting.free_memory(level);
             let threshold = free.saturating_mul(dynamic.alpha_num) / dynamic.alpha_den;
             let go = threshold.saturating_sub(dynamic.hysteresis);
             stop.sender.set_thresholds(Bytes::new(threshold), Bytes::new(go));
