@@ -136,7 +136,6 @@ fn plan(work: &str, shorter: u64) -> Plan {
 }
 
 /// The shortest of five runs, in nanoseconds.
-
 fn best_of_five(mut work: impl FnMut()) -> f64 {
     let mut best = f64::MAX;
     for _ in 0..5 {

@@ -15,7 +15,6 @@ fn an_open_incast_delivers_and_drops_what_other_simulators_do() {
         add_flow(&mut plan, host, 8, Pattern::Constant { interval: Duration::from_ns(1200) }, start);
     }
     let (outcome, totals) = totals(&plan, 1).unwrap();
-    println!("{outcome:?} delivered {} lost {}", totals.delivered(), totals.lost());
     // Frames in flight at the end are counted differently by a few.
     assert!(totals.delivered().abs_diff(83_330) <= 10, "{}", totals.delivered());
     assert!(totals.lost().abs_diff(583_221) <= 10, "{}", totals.lost());

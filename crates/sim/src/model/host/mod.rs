@@ -15,7 +15,7 @@ use crate::traffic::Arrivals;
 use limiter::Limiter;
 use quell_proto::control::Feedback;
 use quell_proto::dice::Dice;
-use quell_proto::units::{Duration, Instant, Priority};
+use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::EventKind;
 use receive::Receiver;
 use std::cmp::Reverse;
@@ -103,7 +103,7 @@ impl Host {
                 arrivals,
                 flows: source.flows.iter().map(|flow| flow.0).collect(),
                 frame: u16::try_from(source.frame.get()).expect("a plan's frames fit an Ethernet"),
-                left: source.message.map(|message| message.get()),
+                left: source.message.map(Bytes::get),
                 parks: false,
                 counted: 0,
             });
@@ -231,7 +231,7 @@ impl Host {
     fn react(&mut self, flow: u32, feedback: Feedback, net: &mut Net) {
         let number = self.path(flow).limiter as usize;
         if self.limiters[number].on_feedback(net.now, feedback, &self.scheme) {
-            let bps = self.limiters[number].limit().map_or(0, |rate| rate.bps());
+            let bps = self.limiters[number].limit().map_or(0, Rate::bps);
             net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
         }
         self.rearm(number, net);
@@ -522,7 +522,7 @@ impl Host {
     }
 
     /// What a limiter holds a flow of this host to; `None` if nothing does.
-    pub(crate) fn limit(&self, flow: u32) -> Option<quell_proto::units::Rate> {
+    pub(crate) fn limit(&self, flow: u32) -> Option<Rate> {
         self.limiters[self.path(flow).limiter as usize].limit()
     }
 

@@ -72,7 +72,7 @@ impl Waiting {
         match &mut self.kind {
             Kind::PerOutput(lists) => lists[queue].push(pool, handle),
             Kind::PerInput(virtuals) | Kind::Staged { virtuals, .. } => {
-                virtuals[queue].push(handle, input, pool)
+                virtuals[queue].push(handle, input, pool);
             }
         }
     }
