@@ -153,7 +153,8 @@ fn every_scheme_has_a_page_and_a_scenario() {
         .map(|it| it.value)
         .collect();
     let mut wrong = Vec::new();
-    for scheme in folders("crates/proto/src/control") {
+    for folder in folders("crates/proto/src/control") {
+        let scheme = folder.replace('_', "-");
         if !root().join(format!("docs/schemes/{scheme}.md")).exists() {
             wrong.push(format!("docs/schemes/{scheme}.md is missing"));
         }

@@ -5,6 +5,8 @@
 //! `next_timeout` says so. One pending timer a machine is enough: a stale one does no harm.
 //!
 //! - [`qcn`]: congestion points and reaction points of IEEE 802.1Qau.
+//! - [`af_qcn`], [`fqcn`]: two ways to make its congestion points fair, by measuring what each flow brings
+//!   ([`arrivals`]).
 //! - [`pause`]: when a buffer stops its peer (802.3x PAUSE, 802.1Qbb PFC), and what the peer does about it.
 //! - [`headroom`]: how much still arrives after a stop was decided.
 //! - [`pacer`]: the token bucket that holds a flow to the rate its reaction point allows.
@@ -14,8 +16,12 @@
 //! A scheme is a folder beside [`qcn`]: its parameters and presets in `mod.rs`, one machine a file, tests
 //! below each, a transcript of a flow's life among them. What its messages say becomes a variant of
 //! [`Feedback`]; its source side implements [`ReactionPoint`] and becomes a variant of [`AnyReaction`], and
-//! the compiler lists the arms left to write. Its page goes to `docs/schemes/`.
+//! the compiler lists the arms left to write. A scheme that only changes what QCN tells, and whom, has neither:
+//! see [`af_qcn`]. Its page goes to `docs/schemes/`.
 
+pub mod af_qcn;
+pub mod arrivals;
+pub mod fqcn;
 pub mod headroom;
 pub mod pacer;
 pub mod pause;

@@ -15,7 +15,7 @@ mod stream;
 mod switch;
 
 use crate::kernel::agenda::{Event, Lane, LaneKind};
-use crate::scenario::plan::{LinkId, Plan, Scheme, SwitchId, What};
+use crate::scenario::plan::{LinkId, Plan, SwitchId, What};
 use crate::topology::routing::Routes;
 use host::Host;
 use net::Net;
@@ -68,7 +68,7 @@ impl World {
         data.sort_unstable();
         data.dedup();
         let mut classes = data.clone();
-        if let Scheme::Qcn(qcn) = plan.scheme {
+        if let Some(qcn) = plan.scheme.qcn() {
             classes.push(qcn.cnm_priority);
             classes.sort_unstable();
             classes.dedup();

@@ -54,7 +54,10 @@ const PFC: &[When] = &[Is("pause.mode", &["pfc"])];
 const STATIC_STOP: &[When] = &[Is("pause.mode", &["pause", "pfc"]), Is("pause.rule", &["static"])];
 const DYNAMIC_STOP: &[When] = &[Is("pause.mode", &["pause", "pfc"]), Is("pause.rule", &["dynamic"])];
 const RECEIVE_PAUSE: &[When] = &[Has(&["receive.pause"])];
-const QCN: &[When] = &[Is("kind", &["qcn"])];
+/// QCN, and what builds on it.
+const QCN: &[When] = &[Is("kind", &["qcn", "af-qcn", "fqcn"])];
+const QCN_BLAMING_ONE: &[When] = &[Is("kind", &["qcn", "af-qcn"])];
+const AF_QCN: &[When] = &[Is("kind", &["af-qcn"])];
 const PACED: &[When] = &[Is("pattern", &["constant", "bernoulli", "poisson", "on-off"])];
 const SPACED: &[When] = &[Is("pattern", &["constant", "poisson", "on-off"])];
 const ON_OFF: &[When] = &[Is("pattern", &["on-off"])];
@@ -147,11 +150,11 @@ pub(super) const KEYS: &[Key] = &[
     key("adapter", "receive.pause.go", SIZE, Required, "A host whose receive buffer holds less than this lets its switch go again.").when(RECEIVE_PAUSE).source(PAUSE),
     key("adapter", "receive.pause.quanta", Form::Count(1, 65_535), By("65535"), "The pause asked for at a time, in units of 512 bit times.").when(RECEIVE_PAUSE).source("802.3 31B.2"),
 
-    key("scheme", "kind", Form::Word(&["none", "qcn"]), By("none"), "The congestion control."),
+    key("scheme", "kind", Form::Word(&["none", "qcn", "af-qcn", "fqcn"]), By("none"), "The congestion control: none, QCN, or QCN with congestion points that measure flows and mix in their shares (AF-QCN) or tell all who bring too much (FQCN)."),
     key("scheme", "preset", Form::Preset, Optional("the profile's numbers, or those of `standard-10G`"), "Where the numbers below come from, unless stated.").when(QCN),
     key("scheme", "profile", Form::Word(&["standard", "pseudo-code"]), Optional("as the preset reads it"), "Which reading of QCN: the standard's machines, or the pseudo-code 2.2 and 2.3. With a preset it sets the four switches in which they differ, without one all numbers.").when(QCN).source("802.1Q 32; QCN pseudo-code 2.2"),
     key("scheme", "placement", Form::Word(&["output", "input", "both"]), By("output"), "Where congestion points are: at the outputs of switches as in the standard, at their inputs, or both.").when(QCN).source(RZ),
-    key("scheme", "culprit", Form::Word(&["arrival", "largest-occupancy", "random-occupancy"]), Preset("arrival"), "Which frame is blamed when a sample falls due: the one that arrived, one of the flow that holds most, or a random one of those held.").when(QCN).source(RZ),
+    key("scheme", "culprit", Form::Word(&["arrival", "largest-occupancy", "random-occupancy"]), Preset("arrival"), "Which frame is blamed when a sample falls due: the one that arrived, one of the flow that holds most, or a random one of those held.").when(QCN_BLAMING_ONE).source(RZ),
     key("scheme", "keep_alive", Form::Flag, Preset("false"), "Whether a clock goes on sampling while a buffer holds its peer paused.").when(QCN).source(RZ),
     key("scheme", "set_point", Form::Size(100, U32), Preset("26kB"), "The queue length the loop steers to (cpQsp, Q_EQ).").when(QCN).source(MIB),
     key("scheme", "weight", Form::PowerOfTwo(-10, 10), Preset("2"), "How much the queue's growth counts against its length (cpW).").when(QCN).source(MIB),
@@ -161,6 +164,7 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "gd", Form::PowerOfTwo(-31, 0), Preset("1/128"), "Gain of a cut: a feedback of 63 cuts by 63 times this (rpgGd).").when(QCN).source(MIB),
     key("scheme", "min_decrease", Form::Percent(1, 100), Preset("50%"), "What a single cut leaves at the least (rpgMinDecFac).").when(QCN).source(MIB),
     key("scheme", "byte_reset", Form::Size(2, U32), Preset("150kB"), "Octets of a byte cycle (rpgByteReset, BC_LIMIT).").when(QCN).source(MIB),
+    key("scheme", "byte_cycle", Form::Time(1_000_000, MOST_TIME / 1000), Optional("`byte_reset` octets at any rate"), "Makes byte cycles proportional to the rate: what the current rate carries in this time, instead of `byte_reset` octets.").when(QCN).source("Hayashi et al. 2011: 240us"),
     key("scheme", "time_reset", Form::Time(2, MOST_TIME / 1000), Preset("15ms"), "Length of a time cycle (rpgTimeReset, TIMER_PERIOD).").when(QCN).source(MIB),
     key("scheme", "threshold", Form::Count(1, U32), Preset("5"), "Cycles of fast recovery (rpgThreshold, FAST_RECOVERY_TH).").when(QCN).source(MIB),
     key("scheme", "ai_rate", RATE, Preset("5Mb/s"), "Step of active increase (rpgAiRate, R_AI).").when(QCN).source(MIB),
@@ -173,6 +177,8 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "freeze_timer_while_paused", Form::Flag, Preset("false"), "Whether time cycles stand still while the port is paused.").when(QCN).source(RZ),
     key("scheme", "cnm_priority", Form::Count(0, 7), By("6"), "Priority of notifications; not one that data uses (cngCnmTransmitPriority).").when(QCN).source(MIB),
     key("scheme", "cnm_frame", FRAME, By("64B"), "Length of a notification.").when(QCN).source("802.1Q 33"),
+    key("scheme", "interval", Form::Time(1_000_000, MOST_TIME / 1000), By("1ms"), "Time over which a congestion point measures what each flow brings.").when(AF_QCN).source("Kabbani et al. 2010; the length is ours"),
+    key("scheme", "mix", Form::Share, By("50%"), "How much of the feedback is a flow's excess over an equal share; the rest is QCN's.").when(AF_QCN).source("Kabbani et al. 2010; the value is ours"),
 
     key("traffic", "from", Form::Names, Required, "The senders: a host, a list of hosts, or `*` for all."),
     key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; or `+4` for the host four places on, counted round. With several, each frame draws one."),

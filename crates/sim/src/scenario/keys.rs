@@ -117,10 +117,11 @@ impl Key {
         if self.section.is_empty() { self.name.to_owned() } else { format!("{}.{}", self.section, self.name) }
     }
 
-    /// Its path with the kind that reads it, where one kind alone does: `scheme.qcn.weight`.
+    /// Its path with the kind that reads it, where one kind alone does, or those that build on it:
+    /// `scheme.qcn.weight`.
     pub fn full_path(&self) -> String {
         match self.when.first() {
-            Some(When::Is(selector, [kind])) => {
+            Some(When::Is(selector, [kind] | [kind @ "qcn", ..])) => {
                 let place = selector.rsplit_once('.').map_or("", |(place, _)| place);
                 let rest = self.name.strip_prefix(place).unwrap_or(self.name).trim_start_matches('.');
                 let place = if place.is_empty() { String::new() } else { format!(".{place}") };

@@ -4,7 +4,7 @@
 
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
-use quell_proto::control::qcn;
+use quell_proto::control::{af_qcn, qcn};
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 
 /// Index of a host in [`Plan::hosts`].
@@ -358,6 +358,20 @@ pub enum Scheme {
     None,
     /// QCN.
     Qcn(Qcn),
+    /// QCN whose congestion points mix in how far a flow is above an equal share.
+    AfQcn(Qcn, af_qcn::Config),
+    /// QCN whose congestion points tell everyone who brings too much; `culprit` is not read.
+    Fqcn(Qcn),
+}
+
+impl Scheme {
+    /// QCN, or the QCN that the scheme builds on.
+    pub fn qcn(&self) -> Option<Qcn> {
+        match self {
+            Scheme::None => None,
+            Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => Some(*qcn),
+        }
+    }
 }
 
 /// QCN as a network runs it.

@@ -1,7 +1,7 @@
 //! What can only be wrong between sections: a threshold against a buffer, a rate against a link.
 
 use super::catalog::mean_bps;
-use super::plan::{Buffering, FlowControl, Link, NodeId, Plan, QueueLimit, Scheme, StopRule};
+use super::plan::{Buffering, FlowControl, Link, NodeId, Plan, QueueLimit, StopRule};
 use super::problem::Log;
 use super::section::Section;
 use quell_proto::control::headroom;
@@ -22,7 +22,7 @@ pub(crate) struct Places<'a> {
 pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     sampling(plan, places, log);
     let longest = plan.sources.iter().map(|source| source.frame).max().unwrap_or(Bytes::ZERO);
-    let cnm = if let Scheme::Qcn(qcn) = plan.scheme { qcn.cnm_frame } else { Bytes::ZERO };
+    let cnm = plan.scheme.qcn().map_or(Bytes::ZERO, |qcn| qcn.cnm_frame);
     switches(plan, places, longest, longest.max(cnm), log);
     receivers(plan, places, longest, longest.max(cnm), log);
     pause_or_pfc(plan, places, log);
@@ -221,7 +221,7 @@ fn headroom_missing(
 }
 
 fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
-    let Scheme::Qcn(qcn) = plan.scheme else { return };
+    let Some(qcn) = plan.scheme.qcn() else { return };
     if let Some(flow) = plan.flows.iter().position(|flow| flow.priority == qcn.cnm_priority) {
         let path = places.scheme.path_of("cnm_priority");
         let message =

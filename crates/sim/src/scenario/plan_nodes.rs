@@ -7,6 +7,7 @@ use super::plan::{
 use super::problem::Log;
 use super::section::Section;
 use super::value::Origin;
+use quell_proto::control::af_qcn;
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
 use quell_proto::control::qcn::{CongestionConfig, Culprit, Profile, Quantiser, ReactionConfig, preset};
@@ -209,7 +210,7 @@ pub(crate) fn scheme(section: &Section, rows: &mut Vec<(String, String, Origin)>
     let mut fill = Fill { section, rows, source, readings: readings.and(section.text("profile")) };
     fill_congestion(&mut congestion, &mut fill)?;
     fill_reaction(&mut reaction, &mut fill)?;
-    Some(Scheme::Qcn(Qcn {
+    let qcn = Qcn {
         placement: match section.text("placement")? {
             "input" => Placement::Input,
             "both" => Placement::Both,
@@ -219,7 +220,15 @@ pub(crate) fn scheme(section: &Section, rows: &mut Vec<(String, String, Origin)>
         reaction,
         cnm_priority: section.priority("cnm_priority")?,
         cnm_frame: section.size("cnm_frame")?,
-    }))
+    };
+    Some(match section.text("kind")? {
+        "af-qcn" => {
+            let (mix_num, mix_den) = factor(section, "mix")?;
+            Scheme::AfQcn(qcn, af_qcn::Config { interval: section.time("interval")?, mix_num, mix_den })
+        }
+        "fqcn" => Scheme::Fqcn(qcn),
+        _ => Scheme::Qcn(qcn),
+    })
 }
 
 /// Notes each value that a preset or profile gave.
@@ -263,9 +272,12 @@ fn fill_congestion(congestion: &mut CongestionConfig, fill: &mut Fill<'_>) -> Op
         ("sixty-fourths", Quantiser::SixtyFourths),
         ("top-bits", Quantiser::TopBits),
     ];
-    fill.put("culprit", &mut congestion.culprit, choice(section, "culprit", &culprits), |it| {
-        word(it, &culprits)
-    });
+    // FQCN tells everyone who brings too much, whichever frame made the sample due.
+    if section.text("kind")? != "fqcn" {
+        fill.put("culprit", &mut congestion.culprit, choice(section, "culprit", &culprits), |it| {
+            word(it, &culprits)
+        });
+    }
     fill.put("keep_alive", &mut congestion.keep_alive, section.flag("keep_alive"), ToString::to_string);
     fill.put("set_point", &mut congestion.set_point, section.size("set_point"), ToString::to_string);
     let weight = section.log2("weight").map(|log2| log2 as i8);
@@ -289,6 +301,7 @@ fn fill_reaction(reaction: &mut ReactionConfig, fill: &mut Fill<'_>) -> Option<(
     let least = section.percent("min_decrease").map(|percent| percent as u8);
     fill.put("min_decrease", &mut reaction.min_decrease_percent, least, percent);
     fill.put("byte_reset", &mut reaction.byte_reset, section.size("byte_reset"), ToString::to_string);
+    reaction.byte_cycle = section.time("byte_cycle");
     fill.put("time_reset", &mut reaction.time_reset, section.time("time_reset"), ToString::to_string);
     let threshold = section.count("threshold").and_then(|count| u32::try_from(count).ok());
     fill.put("threshold", &mut reaction.threshold, threshold, ToString::to_string);

@@ -10,6 +10,7 @@ mod lossless;
 mod memory;
 mod network;
 mod paths;
+mod schemes;
 mod sharing;
 mod sources;
 mod timing;

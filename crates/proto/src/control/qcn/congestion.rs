@@ -22,6 +22,8 @@ pub struct CongestionPoint {
     to_sample: i64,
     /// Octets queued at the last sample (`cpQlenOld`).
     queued_before: i64,
+    /// Samples taken.
+    samples: u64,
     config: CongestionConfig,
     dice: Dice,
 }
@@ -33,7 +35,7 @@ impl CongestionPoint {
     /// When the weight leaves the standard's range of 2^-10 to 2^10, or a jitter is over 100 %.
     pub fn new(config: CongestionConfig, dice: Dice) -> CongestionPoint {
         assert!((-10..=10).contains(&config.weight_log2), "cpW lies between 2^-10 and 2^10");
-        let mut point = CongestionPoint { to_sample: 0, queued_before: 0, config, dice };
+        let mut point = CongestionPoint { to_sample: 0, queued_before: 0, samples: 0, config, dice };
         point.to_sample = point.interval(0);
         point
     }
@@ -63,6 +65,13 @@ impl CongestionPoint {
         rate.time_for(self.config.sample_base)
     }
 
+    /// Samples taken so far, those with nothing to tell included: what a driver that counts from sample to
+    /// sample watches.
+    #[inline]
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
     #[cold]
     fn sample(&mut self, queued: Bytes) -> Option<Sample> {
         let queued = octets(queued);
@@ -71,6 +80,7 @@ impl CongestionPoint {
         let quantised = self.quantise(offset, delta);
         // In every case, told or not. What the frame took beyond the interval is not carried over.
         self.queued_before = queued;
+        self.samples += 1;
         self.to_sample = self.interval(quantised);
         (quantised > 0).then_some(Sample { quantised, offset, delta })
     }
@@ -233,6 +243,7 @@ mod tests {
         }
         assert_eq!(point.queued_before, 8_000);
         assert_eq!(point.to_sample, 150_000);
+        assert_eq!(point.samples(), 1);
     }
 
     #[test]

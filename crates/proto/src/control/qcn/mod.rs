@@ -34,13 +34,12 @@
 //! assert!(pacer.ready_at(frame) > now + Rate::from_gbps(10).time_for(frame));
 //! ```
 //!
-//! # Where mixed feedback goes
+//! # What builds on it
 //!
-//! AF-QCN and its like weigh a flow's share into the feedback that its notification carries, and leave
-//! sampling, messages and reaction points alone. [`Sample`] is plain data for that reason: it is final where
-//! the queue is concerned, the next interval is already drawn, and what is sent may still be changed. Such a
-//! scheme is a function from a [`Sample`] and the blamed flow's share to an `Option<Sample>`, applied by the
-//! driver after [`blame`] and before the message is made; `None` sends none.
+//! [`af_qcn`](super::af_qcn) and [`fqcn`](super::fqcn) watch what each flow brings, change whom a sample is told
+//! to and how badly, and leave sampling, messages and reaction points alone. [`Sample`] is plain data for that
+//! reason: it is final where the queue is concerned, the next interval is already drawn, and what is sent may
+//! still be changed by the driver, after [`blame`] or instead of it, before the message is made.
 
 mod congestion;
 mod culprit;
@@ -116,6 +115,10 @@ pub struct ReactionConfig {
     pub min_decrease_percent: u8,
     /// Octets of a byte cycle (`rpgByteReset`, BC_LIMIT).
     pub byte_reset: Bytes,
+    /// Makes byte cycles proportional to the rate: as many octets as the current rate carries in this time,
+    /// when a cycle begins, instead of `byte_reset`. A fixed length lets the fast flow climb more often than
+    /// the slow one; this lets both climb alike (Hayashi et al. 2011, with 240 us).
+    pub byte_cycle: Option<Duration>,
     /// Length of a time cycle (`rpgTimeReset`, TIMER_PERIOD).
     pub time_reset: Duration,
     /// Cycles of fast recovery (`rpgThreshold`).

@@ -82,6 +82,9 @@ impl ReactionConfig {
         within("rpgGd", "-log2", i64::from(self.gd_log2), (0, 31))?;
         within_object("rpgMinDecFac", i64::from(self.min_decrease_percent))?;
         within("rpgByteReset", "octets", whole(self.byte_reset.get()), (2, U32))?;
+        if let Some(span) = self.byte_cycle {
+            within("byte cycle", "ps", whole(span.ps()), (2, i64::MAX))?;
+        }
         within("rpgTimeReset", "ps", whole(self.time_reset.ps()), (2, i64::MAX))?;
         within("rpgThreshold", "cycles", i64::from(self.threshold), (1, U32))?;
         within("rpgAiRate", "b/s", whole(self.ai_rate.bps()), (1, i64::MAX))?;

@@ -39,6 +39,7 @@ impl Profile {
             gd_log2: 7,
             min_decrease_percent: 50,
             byte_reset: Bytes::from_kb(150),
+            byte_cycle: None,
             time_reset: Duration::from_ms(15),
             threshold: 5,
             ai_rate: Rate::from_mbps(5),

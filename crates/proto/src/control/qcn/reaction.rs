@@ -95,24 +95,25 @@ impl QcnReaction {
             self.target = self.current;
         }
         self.limited = true;
-        // First the stages, which say how long a cycle is.
-        (self.byte_stage, self.time_stage) = (0, 0);
-        if starts_byte_cycle {
-            self.reload_bytes();
-        }
-        self.reload_timer(now);
         self.current = self
             .current
             .less(quantised, self.config.gd_log2)
             .max(self.current.percent(self.config.min_decrease_percent))
             .max(self.floor());
+        // The stages and the rate first: they say how long a cycle is.
+        (self.byte_stage, self.time_stage) = (0, 0);
+        if starts_byte_cycle {
+            self.reload_bytes();
+        }
+        self.reload_timer(now);
     }
 
     #[cold]
     fn end_byte_cycle(&mut self) {
         self.byte_stage = self.byte_stage.saturating_add(1);
-        self.reload_bytes();
         self.climb();
+        // After the climb: the cycle that begins is sent at the rate that was reached.
+        self.reload_bytes();
     }
 
     #[cold]
@@ -160,7 +161,11 @@ impl QcnReaction {
 
     fn reload_bytes(&mut self) {
         let halves = self.halves(self.byte_stage);
-        let octets = self.config.byte_reset.get() >> halves;
+        let octets = match self.config.byte_cycle {
+            None => self.config.byte_reset,
+            Some(span) => self.current.floor().carries_in(span),
+        };
+        let octets = octets.get() >> halves;
         let octets = self.dice.jitter(octets, self.config.reload_jitter_percent);
         self.bytes_left = octets.min(i64::MAX as u64) as i64;
     }

@@ -2,7 +2,7 @@
 
 use crate::scenario::plan::{Adapter, Scheme};
 use quell_proto::control::pacer::Pacer;
-use quell_proto::control::qcn::QcnReaction;
+use quell_proto::control::qcn::{QcnReaction, ReactionConfig};
 use quell_proto::control::{AnyReaction, Feedback, ReactionPoint};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Instant, Rate};
@@ -44,15 +44,12 @@ impl Limiter {
     /// A notification came. Says whether it set the limiter up.
     pub(super) fn on_feedback(&mut self, now: Instant, feedback: Feedback, scheme: &Scheme) -> bool {
         let is_new = self.reaction.is_none();
-        let reaction = self.reaction.get_or_insert_with(|| match scheme {
-            Scheme::Qcn(qcn) => {
-                let mut config = qcn.reaction;
-                config.max_rate = self.line;
-                // Each life of a limiter has a stream of its own.
-                let dice = Dice::new(self.dice.next_u64(), 0, 0);
-                AnyReaction::Qcn(QcnReaction::new(config, dice))
-            }
-            Scheme::None => unreachable!("without a scheme nobody notifies"),
+        let reaction = self.reaction.get_or_insert_with(|| {
+            let qcn = scheme.qcn().expect("without a scheme nobody notifies");
+            let config = ReactionConfig { max_rate: self.line, ..qcn.reaction };
+            // Each life of a limiter has a stream of its own.
+            let dice = Dice::new(self.dice.next_u64(), 0, 0);
+            AnyReaction::Qcn(QcnReaction::new(config, dice))
         });
         reaction.on_feedback(now, feedback);
         let limit = reaction.limit();

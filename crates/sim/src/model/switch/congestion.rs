@@ -1,11 +1,14 @@
 //! Congestion points at outputs, inputs or both, and whom they notify.
 
+use super::tally::Tally;
 use super::{Switch, culprit_dice};
 use crate::kernel::agenda::{Lane, LaneKind};
 use crate::model::frame::{Body, Frame, List, Pool};
 use crate::model::net::Net;
 use crate::model::stream;
 use crate::scenario::plan::{Placement, Plan, Qcn, Scheme};
+use quell_proto::control::af_qcn::Fairness;
+use quell_proto::control::fqcn::Culprits;
 use quell_proto::control::qcn::{CongestionPoint, Culprit, Occupancy, Sample, blame};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Instant};
@@ -19,6 +22,8 @@ pub(super) struct CongestionPoints {
     dice: Dice,
     /// Frames of the buffer that is being looked at, kept to spare the allocation.
     residents: Vec<Resident>,
+    /// Whom to notify of one sample and what of, kept likewise.
+    told: Vec<(u32, Sample)>,
 }
 
 /// A congestion point at one output or input.
@@ -27,6 +32,52 @@ pub(super) struct Watcher {
     point: CongestionPoint,
     /// When its keep-alive clock ticks next; [`Instant::NEVER`] while it stands still.
     ticks: Instant,
+    /// What it knows of its flows, in schemes that measure them.
+    measure: Option<Box<Measure>>,
+}
+
+/// How a congestion point that measures its flows goes about it.
+#[derive(Debug)]
+enum Measure {
+    Fairness(Fairness<Tally>),
+    Culprits(Culprits<Tally>),
+}
+
+impl Watcher {
+    /// A frame came to wait here; `queued` includes it.
+    #[inline]
+    fn on_arrival(&mut self, frame: &Frame, queued: Bytes, now: Instant) -> Option<Sample> {
+        if self.measure.is_some() {
+            return self.measure_and_sample(frame, queued, now);
+        }
+        self.point.on_arrival(frame.bytes(), queued, true)
+    }
+
+    #[inline(never)]
+    fn measure_and_sample(&mut self, frame: &Frame, queued: Bytes, now: Instant) -> Option<Sample> {
+        match self.measure.as_deref_mut() {
+            Some(Measure::Fairness(fairness)) => fairness.on_arrival(now, frame.flow, frame.bytes()),
+            Some(Measure::Culprits(culprits)) => culprits.on_arrival(frame.flow, frame.bytes()),
+            None => {}
+        }
+        self.sample(|point| point.on_arrival(frame.bytes(), queued, true))
+    }
+
+    fn on_clock(&mut self, queued: Bytes) -> Option<Sample> {
+        self.sample(|point| point.on_clock(queued))
+    }
+
+    /// Lets the congestion point look, and those who count from sample to sample know if it took one.
+    fn sample(&mut self, look: impl FnOnce(&mut CongestionPoint) -> Option<Sample>) -> Option<Sample> {
+        let before = self.point.samples();
+        let sample = look(&mut self.point);
+        if let Some(Measure::Culprits(culprits)) = self.measure.as_deref_mut()
+            && self.point.samples() != before
+        {
+            culprits.on_sample();
+        }
+        sample
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -72,13 +123,14 @@ impl Occupancy for Residents<'_> {
 
 impl Switch {
     pub(super) fn install_congestion_points(&mut self, plan: &Plan, seed: u64, net: &Net) {
-        let Scheme::Qcn(qcn) = plan.scheme else { return };
+        let Some(qcn) = plan.scheme.qcn() else { return };
         let class = net.classes.iter().position(|class| *class == qcn.cnm_priority);
         self.congestion = Some(CongestionPoints {
             plan: qcn,
             class: class.expect("the priority of notifications is in use") as u8,
             dice: culprit_dice(seed, self.id),
             residents: Vec::new(),
+            told: Vec::new(),
         });
         let at_outputs = matches!(qcn.placement, Placement::Output | Placement::Both);
         let at_inputs = matches!(qcn.placement, Placement::Input | Placement::Both);
@@ -89,7 +141,18 @@ impl Switch {
             let watcher = |side: u64| {
                 let entity = u64::from(self.id.0) << 32 | (queue as u64) << 1 | side;
                 let dice = Dice::new(seed, entity, stream::CONGESTION);
-                Watcher { point: CongestionPoint::new(qcn.congestion, dice), ticks: Instant::NEVER }
+                let measure = match plan.scheme {
+                    Scheme::AfQcn(_, config) => {
+                        Some(Measure::Fairness(Fairness::new(config, Tally::default())))
+                    }
+                    Scheme::Fqcn(_) => Some(Measure::Culprits(Culprits::new(Tally::default()))),
+                    Scheme::None | Scheme::Qcn(_) => None,
+                };
+                Watcher {
+                    point: CongestionPoint::new(qcn.congestion, dice),
+                    ticks: Instant::NEVER,
+                    measure: measure.map(Box::new),
+                }
             };
             self.outputs[queue].watcher = at_outputs.then(|| watcher(0));
             self.inputs[queue].watcher = at_inputs.then(|| watcher(1));
@@ -103,7 +166,7 @@ impl Switch {
         let place = &mut self.outputs[queue];
         let Some(watcher) = &mut place.watcher else { return };
         let queued = Bytes::new(place.meter.level());
-        if let Some(sample) = watcher.point.on_arrival(frame.bytes(), queued, true) {
+        if let Some(sample) = watcher.on_arrival(frame, queued, net.now) {
             self.notify_from_output(queue, frame.flow, sample, net);
         }
     }
@@ -115,7 +178,7 @@ impl Switch {
         let place = &mut self.inputs[queue];
         let Some(watcher) = &mut place.watcher else { return };
         let queued = Bytes::new(place.meter.level());
-        if let Some(sample) = watcher.point.on_arrival(frame.bytes(), queued, true) {
+        if let Some(sample) = watcher.on_arrival(frame, queued, net.now) {
             self.notify_from_input(queue, Some(frame.flow), sample, net);
         }
     }
@@ -127,13 +190,16 @@ impl Switch {
         if !matches!(culprit, Culprit::Arrival) {
             points.gather(self.waiting.lists_of_output(queue), None, &net.pool);
         }
-        let Some(flow) = points.blame(culprit, Some(arrival)) else { return };
-        self.outputs[queue].cnms += 1;
+        let told = points.whom_to_tell(&mut self.outputs[queue].watcher, Some(arrival), sample, net.now);
+        self.outputs[queue].cnms += told.len() as u64;
         let wire = self.ports[queue / self.classes].sender.wire;
-        if let Some(data) = net.data_class(queue % self.classes) {
-            net.port_event(wire, data, EventKind::Cnm, Some(flow), i64::from(sample.quantised));
+        for (flow, sample) in &told {
+            if let Some(data) = net.data_class(queue % self.classes) {
+                net.port_event(wire, data, EventKind::Cnm, Some(*flow), i64::from(sample.quantised));
+            }
+            self.notify(*flow, *sample, net);
         }
-        self.notify(flow, sample, net);
+        self.give_back(told);
     }
 
     #[cold]
@@ -144,13 +210,23 @@ impl Switch {
         if !matches!(culprit, Culprit::Arrival) {
             points.gather(self.waiting.lists_of_input(input, class), Some(input), &net.pool);
         }
-        let Some(flow) = points.blame(culprit, arrival) else { return };
-        self.inputs[queue].cnms += 1;
+        let told = points.whom_to_tell(&mut self.inputs[queue].watcher, arrival, sample, net.now);
+        self.inputs[queue].cnms += told.len() as u64;
         let wire = self.ports[input].sender.wire;
-        if let Some(data) = net.data_class(class) {
-            net.input_event(wire, data, EventKind::Cnm, Some(flow), i64::from(sample.quantised));
+        for (flow, sample) in &told {
+            if let Some(data) = net.data_class(class) {
+                net.input_event(wire, data, EventKind::Cnm, Some(*flow), i64::from(sample.quantised));
+            }
+            self.notify(*flow, *sample, net);
         }
-        self.notify(flow, sample, net);
+        self.give_back(told);
+    }
+
+    /// The list has been read: its memory serves the next sample.
+    fn give_back(&mut self, told: Vec<(u32, Sample)>) {
+        if let Some(points) = &mut self.congestion {
+            points.told = told;
+        }
     }
 
     /// Sends a notification to the source of a flow.
@@ -206,7 +282,7 @@ impl Switch {
         if !stopping {
             return;
         }
-        let sample = watcher.point.on_clock(queued);
+        let sample = watcher.on_clock(queued);
         self.tick_after(queue, net);
         if let Some(sample) = sample {
             self.notify_from_input(queue, None, sample, net);
@@ -228,7 +304,30 @@ impl CongestionPoints {
         }
     }
 
-    /// The flow to notify.
+    /// Whom to notify of a sample, and what of. The list is the caller's to give back.
+    fn whom_to_tell(
+        &mut self,
+        watcher: &mut Option<Watcher>,
+        arrival: Option<u32>,
+        sample: Sample,
+        now: Instant,
+    ) -> Vec<(u32, Sample)> {
+        let mut told = std::mem::take(&mut self.told);
+        told.clear();
+        let blamed = |points: &mut Self| points.blame(points.plan.congestion.culprit, arrival);
+        match watcher.as_mut().and_then(|watcher| watcher.measure.as_deref_mut()) {
+            None => told.extend(blamed(self).map(|flow| (flow, sample))),
+            Some(Measure::Fairness(fairness)) => {
+                let blamed = blamed(self);
+                let fair = |flow| fairness.weigh(now, sample, flow).map(|sample| (flow, sample));
+                told.extend(blamed.and_then(fair));
+            }
+            Some(Measure::Culprits(culprits)) => told.extend(culprits.of(sample)),
+        }
+        told
+    }
+
+    /// The flow that a sample blames.
     fn blame(&mut self, culprit: Culprit, arrival: Option<u32>) -> Option<u32> {
         match (culprit, arrival) {
             (Culprit::Arrival, arrival) => arrival,

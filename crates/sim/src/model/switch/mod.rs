@@ -9,6 +9,7 @@ mod buffer;
 mod congestion;
 mod crossing;
 mod flow_control;
+mod tally;
 
 use super::Fault;
 use super::frame::{Body, Frame, Handle, List};

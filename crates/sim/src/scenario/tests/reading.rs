@@ -6,6 +6,7 @@ use super::registry::ALL_KINDS;
 use super::{RIGHT, request, right, set};
 use insta::assert_snapshot;
 use proptest::prelude::*;
+use quell_proto::control::af_qcn;
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
 use quell_record::claim::{Across, Bound, ConvergingSeries, Metric, Reduce};
 use std::fmt::Write as _;
@@ -291,13 +292,9 @@ fn a_switch_of_its_own_keeps_what_it_does_not_state() {
 
 #[test]
 fn presets_and_profiles_give_way_to_what_is_stated() {
-    let qcn = |with: &str| match right(&RIGHT.replace("kind = \"qcn\"", &format!("kind = \"qcn\"\n{with}")))
-        .configurations[0]
-        .plan
-        .scheme
-    {
-        Scheme::Qcn(qcn) => qcn,
-        Scheme::None => panic!("no scheme"),
+    let qcn = |with: &str| {
+        let text = RIGHT.replace("kind = \"qcn\"", &format!("kind = \"qcn\"\n{with}"));
+        right(&text).configurations[0].plan.scheme.qcn().expect("a scheme")
     };
     assert_eq!(qcn("").congestion.set_point, Bytes::new(26_000));
     assert_eq!(qcn("preset = \"slides-10G\"").reaction.min_rate, Rate::from_mbps(10));
@@ -334,6 +331,27 @@ fn entities_are_named_and_numbered_as_the_recording_knows_them() {
 }
 
 #[test]
+fn what_builds_on_qcn_has_its_keys_and_some_of_its_own() {
+    let scheme = |kind: &str, with: &str| {
+        let text = RIGHT.replace("kind = \"qcn\"", &format!("kind = \"{kind}\"\n{with}"));
+        right(&text).configurations[0].plan.scheme
+    };
+    let af = |interval, mix_num, mix_den| af_qcn::Config { interval, mix_num, mix_den };
+    let plain = scheme("qcn", "").qcn().expect("QCN");
+    assert_eq!(scheme("af-qcn", ""), Scheme::AfQcn(plain, af(Duration::from_ms(1), 50, 100)));
+    let slow = scheme("af-qcn", "interval = \"2ms\"\nmix = \"1/4\"");
+    assert_eq!(slow, Scheme::AfQcn(plain, af(Duration::from_ms(2), 1, 4)));
+    assert_eq!(scheme("fqcn", ""), Scheme::Fqcn(plain));
+    let gentle = scheme("fqcn", "gd = \"1/256\"").qcn().expect("FQCN builds on QCN");
+    assert_eq!(gentle.reaction.gd_log2, 8);
+    let hayashi = scheme("qcn", "byte_cycle = \"240us\"").qcn().expect("QCN");
+    assert_eq!(
+        (plain.reaction.byte_cycle, hayashi.reaction.byte_cycle),
+        (None, Some(Duration::from_us(240)))
+    );
+}
+
+#[test]
 fn explain_knows_a_key_by_both_of_its_names() {
     assert_snapshot!(explain("scheme.qcn.weight").unwrap(), @"
     scheme.qcn.weight
@@ -341,7 +359,7 @@ fn explain_knows_a_key_by_both_of_its_names() {
       in a file   [scheme] weight
       value       a power of two, 1/1024 to 1024
       default     by preset; 2 in standard-10G
-      read while  kind is qcn
+      read while  kind is qcn, af-qcn or fqcn
       source      802.1Q 32 (802.1Qau), IEEE8021-CN-MIB
     ");
     assert_eq!(explain("scheme.weight"), explain("scheme.qcn.weight"));

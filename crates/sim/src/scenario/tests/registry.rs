@@ -104,6 +104,8 @@ at = [{ time = "1ms", port = "s1->s2", service = "1Gb/s" }]
 [axis.scheme]
 none = { scheme.kind = "none" }
 qcn = {}
+af-qcn = { scheme.kind = "af-qcn", scheme.byte_cycle = "240us" }
+fqcn = { scheme.kind = "fqcn" }
 [[expect]]
 claim = "c"
 metric = "convergence(limit)"

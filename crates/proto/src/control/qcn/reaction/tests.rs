@@ -572,6 +572,85 @@ proptest! {
     }
 }
 
+/// Hayashi's reaction point: a byte cycle is 240 us at the current rate.
+fn proportional() -> ReactionConfig {
+    ReactionConfig { byte_cycle: Some(Duration::from_us(240)), ..traced(Profile::Standard) }
+}
+
+#[test]
+fn a_proportional_byte_cycle_is_the_standards_at_half_of_10_gbps() {
+    let mut flow = flow(ReactionConfig { gd_log2: 6, ..proportional() });
+    flow.cnm(63);
+    assert_eq!(flow.limit(), Some(Rate::from_gbps(5)));
+    assert_eq!(flow.bytes_left, 150_000);
+}
+
+#[test]
+fn a_proportional_byte_cycle_is_that_of_the_rate_it_begins_with() {
+    let mut flow = flow(proportional());
+    flow.cnm(63);
+    assert_eq!(flow.bytes_left, 152_343, "5078.125 Mb/s for 240 us, after the cut");
+    flow.byte_event();
+    assert_eq!(flow.bytes_left, 226_171, "7539.0625 Mb/s for 240 us, after the climb");
+    flow.time_event();
+    assert_eq!(flow.bytes_left, 226_171, "a timer changes the rate and not the cycle that runs");
+}
+
+#[test]
+fn a_proportional_byte_cycle_is_halved_as_a_fixed_one() {
+    let mut flow = low_flow(ReactionConfig { threshold: 1, ..proportional() });
+    flow.byte_event();
+    flow.time_event();
+    flow.byte_event();
+    assert_eq!(flow.phase(), Phase::HyperActiveIncrease);
+    let whole = flow.limit().unwrap().carries_in(Duration::from_us(240)).get() as i64;
+    assert_eq!(flow.bytes_left, whole / 2);
+}
+
+/// Byte cycles in 10 ms of greedy sending at a quarter and at three quarters of the line, nothing else happening.
+fn byte_cycles_of_unequal_flows(config: ReactionConfig) -> [u32; 2] {
+    [2500, 7500].map(|mbps| {
+        let rate = Rate::from_mbps(mbps);
+        let mut flow = flow(config);
+        flow.cnm(1);
+        (flow.current, flow.target) = (Fixed::of(rate), Fixed::of(rate));
+        flow.reload_bytes();
+        // In fast recovery, with the target at the rate, the rate stays.
+        for _ in 0..rate.carries_in(Duration::from_ms(10)).get() / 100 {
+            flow.on_sent(Instant::START, Bytes::new(100));
+        }
+        flow.stages().0
+    })
+}
+
+#[test]
+fn with_proportional_cycles_a_fast_flow_climbs_no_more_often_than_a_slow_one() {
+    // So many cycles of fast recovery that none of them changes the rate.
+    let endless = |config| ReactionConfig { threshold: 1000, ..config };
+    assert_eq!(byte_cycles_of_unequal_flows(endless(traced(Profile::Standard))), [20, 62]);
+    assert_eq!(byte_cycles_of_unequal_flows(endless(proportional())), [41, 41]);
+}
+
+#[test]
+fn life_of_a_flow_with_proportional_cycles() {
+    let life =
+        Transcript::of(flow(proportional())).notify(63).notify(63).notify(63).send(900).wait(20).send(900);
+    assert_snapshot!(life.text, @"
+       ms  event           current     target  cycles  phase
+      0.0  cnm 63         5078.125  10000.000  0b 0t   FastRecovery
+      0.0  cnm 63         2578.735  10000.000  0b 0t   FastRecovery
+      0.0  cnm 63         1309.514  10000.000  0b 0t   FastRecovery
+      0.0  frame 102      5654.757  10000.000  1b 0t   FastRecovery
+      0.0  frame 216      7827.379  10000.000  2b 0t   FastRecovery
+      0.0  frame 373      8913.689  10000.000  3b 0t   FastRecovery
+      0.0  frame 552      9456.845  10000.000  4b 0t   FastRecovery
+     15.0  timer          9728.422  10000.000  4b 1t   FastRecovery
+     20.0  frame 142      9866.711  10005.000  5b 1t   ActiveIncrease
+     20.0  frame 340      9938.356  10010.000  6b 1t   ActiveIncrease
+     20.0  frame 539      9976.678  10015.000  7b 1t   ActiveIncrease
+    ");
+}
+
 /// A flow's life, line by line.
 struct Transcript {
     flow: QcnReaction,
