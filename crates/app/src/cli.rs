@@ -28,6 +28,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a scenario: all its configurations and seeds, then judge its claims and write a report
     Run(RunArgs),
+    /// Run every scenario of a family, and put their results into one table and one report
+    Suite(SuiteArgs),
     /// Check a scenario and print every value it uses, with where the value comes from
     Check(CheckArgs),
     /// Write a commented scenario to start from
@@ -71,6 +73,35 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// No progress bar and no plots
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// What `suite` takes.
+#[derive(Debug, Args)]
+pub(crate) struct SuiteArgs {
+    /// A family of built-in scenarios such as qau; `quell list` shows them
+    #[arg(value_name = "NAME", required_unless_present = "from")]
+    pub(crate) name: Option<String>,
+    /// Take the scenario files of this folder instead of a built-in family
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) from: Option<PathBuf>,
+    /// The scenarios' own short form
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// How many seeds, instead of each scenario's number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) repeat: Option<u32>,
+    /// Where results go, a folder for each scenario [default: results/<NAME>, with `-quick` for a quick run]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Runs at a time [default: one for each core]; results do not depend on it
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -6,10 +6,12 @@ mod clock;
 mod commands;
 mod exit;
 mod out;
+mod prepared;
 mod progress;
 mod results;
 mod runner;
 mod source;
+mod suite_folder;
 
 use clap::Parser;
 use std::process::ExitCode;

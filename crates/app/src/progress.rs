@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Progress {
     bar: ProgressBar,
     began: Instant,
+    is_quiet: bool,
 }
 
 /// How far an experiment is.
@@ -35,7 +36,7 @@ impl Progress {
             ProgressStyle::with_template("{prefix} {bar:20} {msg}").expect("our own template is well formed");
         bar.set_style(style.progress_chars("━╸─"));
         bar.set_prefix(heading.to_owned());
-        Progress { bar, began: Instant::now() }
+        Progress { bar, began: Instant::now(), is_quiet: quiet }
     }
 
     /// Shows how far it is.
@@ -43,6 +44,15 @@ impl Progress {
         if !self.bar.is_hidden() {
             self.bar.set_position(share(seen).map_or(0, |share| (share * Self::STEPS as f64) as u64));
             self.bar.set_message(words(seen, self.began.elapsed()));
+        }
+    }
+
+    /// Says what ended last: as the heading of the bar, or as a line of its own where there is no terminal.
+    pub(crate) fn tell(&self, heading: &str, line: impl FnOnce() -> String) {
+        if !self.bar.is_hidden() {
+            self.bar.set_prefix(heading.to_owned());
+        } else if !self.is_quiet {
+            crate::out::note(&line());
         }
     }
 

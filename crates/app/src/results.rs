@@ -6,7 +6,9 @@ use crate::progress;
 use crate::runner::{Kept, Run, State};
 use quell_record::claim::{Claim, FigureSpec};
 use quell_record::{ConfigurationHead, Digest, Fault, RecordError};
-use quell_report::{ConfigurationRow, Extract, Report, RunFact, Setting, Tally, figures, judge, page, text};
+use quell_report::{
+    ConfigurationRow, Extract, FairnessRow, Report, RunFact, Setting, Tally, figures, judge, page, text,
+};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::fs;
@@ -89,6 +91,7 @@ impl Results {
             .iter()
             .filter(|it| has_runs(&it.name))
             .map(|it| ConfigurationRow::of(&it.name, &it.axes, &complete));
+        let fairness = configurations.iter().filter_map(|it| FairnessRow::of(&it.name, &it.axes, &complete));
         let mut warnings = about.warnings;
         warnings.extend(runs.iter().filter_map(trouble));
         let report = Report {
@@ -100,6 +103,7 @@ impl Results {
             verdicts,
             figures,
             configurations: rows.collect(),
+            fairness: fairness.collect(),
             resolved: about.resolved,
             warnings,
             facts: facts(&runs, &about.version, &about.overrides),
@@ -173,9 +177,17 @@ impl Results {
 
     /// One document for machines.
     pub(crate) fn to_json(&self, dir: &Path, page: Option<&Path>, exit: Exit) -> String {
+        let document = self.to_document(dir, page, exit);
+        let mut text = serde_json::to_string_pretty(&document).expect("plain data is always JSON");
+        text.push('\n');
+        text
+    }
+
+    /// The same, before it is text.
+    pub(crate) fn to_document(&self, dir: &Path, page: Option<&Path>, exit: Exit) -> serde_json::Value {
         let tally = Tally::of(&self.report.verdicts);
         let runs: Vec<_> = self.runs.iter().map(Run::to_json).collect();
-        let document = json!({
+        json!({
             "scenario": { "id": self.report.id, "title": self.report.title, "shows": self.report.shows },
             "version": self.version,
             "overrides": self.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>(),
@@ -190,14 +202,12 @@ impl Results {
                 "runs": it.runs,
                 "totals": it.totals,
             })).collect::<Vec<_>>(),
+            "fairness": self.report.fairness,
             "runs": runs,
             "warnings": self.report.warnings,
             "dir": dir,
             "report": page,
-        });
-        let mut text = serde_json::to_string_pretty(&document).expect("plain data is always JSON");
-        text.push('\n');
-        text
+        })
     }
 
     /// How many runs are finished, and how to go on.

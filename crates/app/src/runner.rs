@@ -7,7 +7,7 @@
 use crate::clock;
 use crate::progress::{Progress, Seen};
 use quell_proto::units::Instant;
-use quell_record::claim::{Claim, FigureSpec};
+use quell_record::claim::{Claim, FairShare, FigureSpec};
 use quell_record::{
     Digest, DiskWriter, Ending, EntityId, Event, Experiment, Fault, FlowTotals, Manifest, ManifestDraft,
     Memory, Quantity, RecordError, ResolvedValue, Sink, read_run,
@@ -25,6 +25,8 @@ use std::time;
 /// One run to make.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job<'a> {
+    /// The experiment it belongs to.
+    pub(crate) bench: Bench<'a>,
     /// The configuration's name.
     pub(crate) configuration: &'a str,
     /// What it means.
@@ -42,6 +44,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) claims: &'a [Claim],
     /// What is drawn of each.
     pub(crate) figures: &'a [FigureSpec],
+    /// What each flow ought to get.
+    pub(crate) fair: &'a [FairShare],
     /// Every value of the scenario, for the manifests.
     pub(crate) resolved: &'a [ResolvedValue],
 }
@@ -161,18 +165,25 @@ impl Watch {
 }
 
 /// Makes all the runs, `threads` at a time, and gives them back in the order of the jobs.
-pub(crate) fn run_all(
-    bench: Bench<'_>,
+pub(crate) fn run_all(jobs: &[Job<'_>], threads: usize, watch: &Watch, progress: &Progress) -> Vec<Run> {
+    let mut runs: Vec<Option<Run>> = jobs.iter().map(|_| None).collect();
+    run_each(jobs, threads, watch, progress, |index, run| runs[index] = Some(run));
+    runs.into_iter().map(|run| run.expect("every job was taken")).collect()
+}
+
+/// Makes all the runs, of one experiment or of several, and hands each over as it ends, with its place among the
+/// jobs.
+pub(crate) fn run_each(
     jobs: &[Job<'_>],
     threads: usize,
     watch: &Watch,
     progress: &Progress,
-) -> Vec<Run> {
+    mut take: impl FnMut(usize, Run),
+) {
     const TICK: time::Duration = time::Duration::from_millis(100);
     let total = jobs.iter().map(|job| job.plan.length.ps()).fold(0, u64::saturating_add);
     watch.total_ps.store(total, Ordering::Relaxed);
     let next = AtomicUsize::new(0);
-    let mut runs: Vec<Option<Run>> = jobs.iter().map(|_| None).collect();
     thread::scope(|scope| {
         let (done, results) = mpsc::channel();
         for _ in 0..threads.clamp(1, jobs.len().max(1)) {
@@ -181,7 +192,7 @@ pub(crate) fn run_all(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(index) else { return };
-                    let run = bench.make(job, watch);
+                    let run = job.bench.make(job, watch);
                     watch.ended_runs.fetch_add(1, Ordering::Relaxed);
                     if done.send((index, run)).is_err() {
                         return;
@@ -192,14 +203,13 @@ pub(crate) fn run_all(
         drop(done);
         loop {
             match results.recv_timeout(TICK) {
-                Ok((index, run)) => runs[index] = Some(run),
+                Ok((index, run)) => take(index, run),
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
             progress.show(watch.seen(jobs.len()));
         }
     });
-    runs.into_iter().map(|run| run.expect("every job was taken")).collect()
 }
 
 /// Reads every run an experiment has, without making any.
@@ -223,7 +233,8 @@ impl Bench<'_> {
             return Ok(State::NotBegun);
         }
         let (manifest, recording) = read_run(&entry.dir)?;
-        let extract = Extract::take(&recording, configuration, seed, self.claims, self.figures);
+        let extract = Extract::take(&recording, configuration, seed, self.claims, self.figures)
+            .with_fairness(&recording, self.fair);
         let kept = Kept { extract, digest: manifest.digest, ending: manifest.ending, was_resumed: false };
         if manifest.ending.complete {
             return Ok(State::Complete(kept));
@@ -288,7 +299,8 @@ impl Bench<'_> {
         };
         let Recorder { disk, memory, .. } = recorder;
         let recording = memory.finish(ending.complete);
-        let extract = Extract::take(&recording, job.configuration, job.seed, self.claims, self.figures);
+        let extract = Extract::take(&recording, job.configuration, job.seed, self.claims, self.figures)
+            .with_fairness(&recording, self.fair);
         drop(recording);
         let Manifest { digest, ending, .. } =
             disk.finish(ending, &self.summary(&extract, outcome.as_ref().err()))?;

@@ -1,9 +1,10 @@
 //! What is kept of one run once its recording is dropped: the numbers its claims need, the lines its figures
 //! draw, and the totals its summary shows. Small whatever the length of the run, and serialisable.
 
+use crate::fairness::Fairness;
 use crate::figure::Drawn;
 use crate::metric::{self, PS};
-use quell_record::claim::{Claim, FigureSpec, Window};
+use quell_record::claim::{Claim, FairShare, FigureSpec, Window};
 use quell_record::{EntityClass, EntityId, EntityKind, FlowTotals, Quantity, Recording};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,9 @@ pub struct Extract {
     pub claims: Vec<Option<Taken>>,
     /// For each figure what it draws of this run; `None` where the figure leaves the configuration out.
     pub figures: Vec<Option<Drawn>>,
+    /// How far it is from the allocation that the scenario calls fair, where it does.
+    #[serde(default)]
+    pub fairness: Option<Fairness>,
     /// The run in numbers.
     pub totals: Totals,
     /// The flows that carried most, at most [`Extract::MOST_ROWS`] of them.
@@ -127,10 +131,18 @@ impl Extract {
                 .iter()
                 .map(|it| draws(it).then(|| Drawn::take(recording, it, configuration, claims)))
                 .collect(),
+            fairness: None,
             totals: Totals::of(recording),
             flows: flow_rows(recording),
             ports: port_rows(recording),
         }
+    }
+}
+
+impl Extract {
+    /// Compares the run with what its scenario calls fair as well.
+    pub fn with_fairness(self, recording: &Recording, fair: &[FairShare]) -> Extract {
+        Extract { fairness: Fairness::take(recording, &self.configuration, fair), ..self }
     }
 }
 

@@ -5,16 +5,20 @@
 //! was recorded.
 
 pub mod extract;
+pub mod fairness;
 pub mod figure;
 pub mod judge;
 pub mod metric;
 pub mod render;
 pub mod report;
+pub mod suite;
 pub mod unit;
 
 pub use extract::Extract;
+pub use fairness::{Fairness, FairnessRow};
 pub use figure::{Figure, figures};
 pub use judge::{Verdict, judge};
-pub use render::{compare_page, page, text};
+pub use render::{compare_page, page, suite_page, suite_table, text};
 pub use report::{ConfigurationRow, Report, RunFact, Setting, Tally};
+pub use suite::{Suite, SuiteScenario};
 pub use unit::Unit;

@@ -1,6 +1,7 @@
 //! Everything a page needs of an experiment, gathered by whoever ran it.
 
 use crate::extract::{Extract, FlowRow, PortRow, Totals};
+use crate::fairness::FairnessRow;
 use crate::figure::Figure;
 use crate::judge::Verdict;
 use crate::metric::stats;
@@ -25,6 +26,9 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Its configurations in numbers.
     pub configurations: Vec<ConfigurationRow>,
+    /// How far each is from the allocation that the scenario calls fair; empty if it calls none so.
+    #[serde(default)]
+    pub fairness: Vec<FairnessRow>,
     /// Every setting, and where its value comes from.
     pub resolved: Vec<Setting>,
     /// What the reader of the scenario should know, a sentence each.

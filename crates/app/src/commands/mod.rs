@@ -1,4 +1,4 @@
-//! One file a verb. A verb that comes later (`suite`, `live`, `decode`, `bench`) is a variant of
+//! One file a verb. A verb that comes later (`live`, `decode`, `bench`) is a variant of
 //! [`Command`](crate::cli::Command), a file here and a line in [`act`].
 
 mod check;
@@ -12,6 +12,7 @@ mod report;
 mod run;
 mod schema;
 mod show;
+mod suite;
 
 use crate::cli::Command;
 use crate::exit::{Exit, Failure};
@@ -20,6 +21,7 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn act(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => run::run(&args),
+        Command::Suite(args) => suite::suite(&args),
         Command::Check(args) => check::check(&args),
         Command::Init(args) => init::init(&args),
         Command::List => list::list(),

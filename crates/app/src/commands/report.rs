@@ -48,7 +48,7 @@ pub(super) fn results_of_run(experiment: &Experiment, configuration: &str, seed:
 
 fn bench(experiment: &Experiment) -> Bench<'_> {
     let head = experiment.head();
-    Bench { experiment, claims: &head.claims, figures: &head.figures, resolved: &[] }
+    Bench { experiment, claims: &head.claims, figures: &head.figures, fair: &head.fair, resolved: &[] }
 }
 
 fn results(head: &ExperimentHead, runs: Vec<Run>) -> Results {

@@ -3,59 +3,40 @@
 use crate::cli::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::out;
+use crate::prepared::Prepared;
 use crate::progress::Progress;
-use crate::results::{About, Prose, Results};
-use crate::runner::{self, Bench, Job, Watch};
+use crate::results::Results;
+use crate::runner::{self, Watch};
 use crate::source::{self, Loaded};
-use quell_record::{ConfigurationHead, Experiment, ExperimentHead, RecordError, ResolvedValue};
-use quell_report::Setting;
-use quell_sim::scenario::{Configuration, Origin, Resolved, Scenario};
+use quell_record::RecordError;
+use quell_sim::scenario::Configuration;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-/// What wrote a folder of results: the version, and the fingerprint of everything that computes results.
-pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("QUELL_FINGERPRINT"));
-
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let loaded = source::load(&args.scenario)?;
-    let scenario = &loaded.scenario;
-    for warning in &scenario.warnings {
+    for warning in &loaded.scenario.warnings {
         out::warn(&warning.to_string());
     }
-    let chosen = chosen(&scenario.configurations, &args.configurations)?;
-    let seeds = seeds(scenario);
-    let head = head(args, &loaded, &seeds);
+    chosen(&loaded.scenario.configurations, &args.configurations)?;
+    let id = loaded.source.id.clone();
     let dir = args.out.clone().unwrap_or_else(|| default_out(args, &loaded));
-    let experiment = Experiment::create(&dir, head.clone()).map_err(|error| refused(&dir, error))?;
-    let resolved: Vec<ResolvedValue> = scenario.resolved.iter().map(kept_value).collect();
-    let bench =
-        Bench { experiment: &experiment, claims: &head.claims, figures: &head.figures, resolved: &resolved };
-    let jobs: Vec<Job<'_>> = chosen
-        .iter()
-        .flat_map(|it| seeds.iter().map(|&seed| Job { configuration: &it.name, plan: &it.plan, seed }))
-        .collect();
+    let prepared = Prepared::new(&args.scenario, loaded, &dir).map_err(|error| refused(&dir, error))?;
+    let chosen = chosen(&prepared.scenario().configurations, &args.configurations)?;
     let watch = Arc::new(Watch::default());
     watch.until_interrupted(|| out::note("\nstopping at the next sample; Ctrl-C once more stops at once"));
-    let progress = Progress::new(&loaded.source.id, args.quiet);
-    let threads = args.threads.or(thread::available_parallelism().ok()).map_or(1, usize::from);
-    let runs = runner::run_all(bench, &jobs, threads, &watch, &progress);
+    let progress = Progress::new(&id, args.quiet);
+    let runs = runner::run_all(&prepared.jobs(&chosen), threads(args.threads), &watch, &progress);
     progress.clear();
-
-    let about = About {
-        id: loaded.source.id.clone(),
-        prose: Prose {
-            title: scenario.title.clone(),
-            shows: scenario.shows.clone().unwrap_or_default(),
-            about: scenario.about.clone().unwrap_or_default(),
-        },
-        resolved: scenario.resolved.iter().map(setting).collect(),
-        warnings: warnings(scenario, &chosen),
-        version: VERSION.to_owned(),
-        overrides: head.overrides.clone(),
-    };
-    let results = Results::of(about, &head.configurations, &head.claims, &head.figures, runs);
+    let results = prepared.results(chosen.len(), runs);
     finish(args, &dir, &results, watch.is_interrupted())
+}
+
+/// Runs at a time: as asked, or one for each core.
+pub(super) fn threads(asked: Option<NonZeroUsize>) -> usize {
+    asked.or(thread::available_parallelism().ok()).map_or(1, usize::from)
 }
 
 /// Writes and prints what there is, and says how to end.
@@ -95,11 +76,6 @@ fn unexpected(args: &RunArgs, results: &Results) -> Option<String> {
     }
 }
 
-/// The seeds to run. TOML and `--seed` know no number above 2^63, so there is always room for the last one.
-fn seeds(scenario: &Scenario) -> Vec<u64> {
-    (0..u64::from(scenario.repeat)).map(|it| scenario.seed + it).collect()
-}
-
 /// The configurations that a pattern names; all without one.
 fn chosen<'a>(all: &'a [Configuration], patterns: &[String]) -> Result<Vec<&'a Configuration>, Failure> {
     let known = || all.iter().map(|it| it.name.as_str());
@@ -126,29 +102,6 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-fn head(args: &RunArgs, loaded: &Loaded, seeds: &[u64]) -> ExperimentHead {
-    let mut overrides = args.scenario.sets.clone();
-    for (is_given, name) in [(args.scenario.quick, "--quick"), (args.scenario.wire_check, "--wire-check")] {
-        if is_given {
-            overrides.push((name.to_owned(), "yes".to_owned()));
-        }
-    }
-    let scenario = &loaded.scenario;
-    let configuration =
-        |it: &Configuration| ConfigurationHead { name: it.name.clone(), axes: it.axes.clone() };
-    ExperimentHead {
-        format: 0,
-        tool_version: VERSION.to_owned(),
-        scenario: loaded.kept.clone(),
-        overrides,
-        claims: scenario.claims.clone(),
-        figures: scenario.figures.clone(),
-        fair: scenario.fair.clone(),
-        configurations: scenario.configurations.iter().map(configuration).collect(),
-        seeds: seeds.to_vec(),
-    }
-}
-
 fn default_out(args: &RunArgs, loaded: &Loaded) -> PathBuf {
     let mut folder = loaded.source.folder().into_os_string();
     if args.scenario.quick {
@@ -158,7 +111,7 @@ fn default_out(args: &RunArgs, loaded: &Loaded) -> PathBuf {
 }
 
 /// A folder that cannot be used, with the flag that names another.
-fn refused(dir: &Path, error: RecordError) -> Failure {
+pub(super) fn refused(dir: &Path, error: RecordError) -> Failure {
     let is_taken = matches!(
         error,
         RecordError::Different { .. } | RecordError::Foreign { .. } | RecordError::NotAFolder { .. }
@@ -169,30 +122,6 @@ fn refused(dir: &Path, error: RecordError) -> Failure {
         return failure.hint(hint);
     }
     failure
-}
-
-fn warnings(scenario: &Scenario, chosen: &[&Configuration]) -> Vec<String> {
-    let mut warnings: Vec<String> =
-        scenario.warnings.iter().map(|it| it.to_string().replace("\nhint: ", "; ")).collect();
-    if chosen.len() < scenario.configurations.len() {
-        let (part, all) = (chosen.len(), scenario.configurations.len());
-        warnings.push(format!("Only {part} of {all} configurations were asked for."));
-    }
-    warnings
-}
-
-fn kept_value(it: &Resolved) -> ResolvedValue {
-    let Setting { path, value, origin } = setting(it);
-    ResolvedValue { path, value, origin }
-}
-
-fn setting(it: &Resolved) -> Setting {
-    let origin = it.origin.to_string();
-    let origin = match it.configurations.as_slice() {
-        names if names.is_empty() || matches!(it.origin, Origin::Axis(..)) => origin,
-        names => format!("{origin} (in {})", names.join(", ")),
-    };
-    Setting { path: it.path.clone(), value: it.value.clone(), origin }
 }
 
 #[cfg(test)]

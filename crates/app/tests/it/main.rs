@@ -5,5 +5,6 @@ mod interrupted;
 mod lookups;
 mod results;
 mod runs;
+mod suite;
 mod support;
 mod tidy;

@@ -135,6 +135,7 @@ impl Figure {
             FigureKind::Limit => "rate limit",
             FigureKind::Pause => "share of time held",
             FigureKind::Cnms => "notifications per ms",
+            FigureKind::Shares if self.unit == Unit::Fraction => "distance",
             FigureKind::Shares => "mean rate",
         }
     }

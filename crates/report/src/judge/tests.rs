@@ -34,6 +34,7 @@ fn run(configuration: &str, seed: u64, values: [[f64; 2]; 2]) -> Extract {
         seed,
         claims: vec![Some(Taken { entities, windows, values, problem: None })],
         figures: Vec::new(),
+        fairness: None,
         totals: Totals::default(),
         flows: Vec::new(),
         ports: Vec::new(),

@@ -1,6 +1,7 @@
 //! The page of an experiment: one file that needs no network.
 
 use crate::extract::{FlowRow, PortRow};
+use crate::fairness::{FairnessRow, Share};
 use crate::figure::Figure;
 use crate::judge::Verdict;
 use crate::report::{ConfigurationRow, Report, RunFact, Setting, Tally};
@@ -32,6 +33,7 @@ pub fn page(report: &Report) -> String {
         figures: report.figures.iter().map(FigureView::of).collect(),
         configurations: report.configurations.iter().map(ConfigurationView::of).collect(),
         axes: axes(report),
+        fairness: report.fairness.iter().map(FairnessView::of).collect(),
         resolved: &report.resolved,
         facts: &report.facts,
         runs: &report.runs,
@@ -56,6 +58,7 @@ struct PageView<'a> {
     figures: Vec<FigureView>,
     configurations: Vec<ConfigurationView>,
     axes: Vec<String>,
+    fairness: Vec<FairnessView>,
     resolved: &'a [Setting],
     facts: &'a [(String, String)],
     runs: &'a [RunFact],
@@ -68,6 +71,7 @@ pub(super) fn render(name: &str, view: impl Serialize) -> String {
     for (name, text) in [
         ("page.html", include_str!("page.html")),
         ("compare.html", include_str!("compare.html")),
+        ("suite.html", include_str!("suite.html")),
         ("style.css", include_str!("style.css")),
     ] {
         environment.add_template(name, text).expect("our own templates are well formed");
@@ -223,6 +227,39 @@ impl ConfigurationView {
             numbers: numbers(row).into_iter().map(|(_, unit, value)| unit.show(value)).collect(),
             flows: row.flows.iter().map(flow_cells).collect(),
             ports: row.ports.iter().map(port_cells).collect(),
+        }
+    }
+}
+
+/// One configuration against what is called fair, in words.
+#[derive(Serialize)]
+pub(super) struct FairnessView {
+    pub(super) configuration: String,
+    pub(super) mean: String,
+    pub(super) farthest: String,
+    pub(super) queue: String,
+    pub(super) converged: String,
+    pub(super) flows: String,
+}
+
+impl FairnessView {
+    pub(super) fn of(row: &FairnessRow) -> FairnessView {
+        let flow = |it: &Share| {
+            let (measured, fair) = (it.measured_bps, it.fair_bps);
+            format!(
+                "{}: {} of {}",
+                it.flow,
+                Unit::BitsPerSecond.show(measured),
+                Unit::BitsPerSecond.show_stated(fair)
+            )
+        };
+        FairnessView {
+            configuration: row.configuration.clone(),
+            mean: Unit::Fraction.show(row.mean),
+            farthest: Unit::Fraction.show(row.farthest),
+            queue: Unit::Bytes.show(row.queue_bytes),
+            converged: row.converged_in_words(),
+            flows: row.flows.iter().map(flow).collect::<Vec<_>>().join("\n"),
         }
     }
 }

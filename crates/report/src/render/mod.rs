@@ -2,7 +2,9 @@
 
 mod compare;
 mod html;
+mod suite;
 pub mod text;
 
 pub use compare::compare_page;
 pub use html::page;
+pub use suite::{suite_page, suite_table};

@@ -194,10 +194,10 @@ fn group_rows(group: &[Verdict], style: Style) -> Vec<Row> {
     rows
 }
 
-const GREEN: &str = "32";
-const RED: &str = "31";
-const BOLD: &str = "1";
+pub(super) const GREEN: &str = "32";
+pub(super) const RED: &str = "31";
+pub(super) const BOLD: &str = "1";
 
-fn painted(text: &str, code: &str, style: Style) -> String {
+pub(super) fn painted(text: &str, code: &str, style: Style) -> String {
     if style.colour && !code.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }

@@ -34,6 +34,7 @@ pub(crate) fn experiment(
             .iter()
             .map(|(name, _)| ConfigurationRow::of(name, &axes(name), &extracts))
             .collect(),
+        fairness: Vec::new(),
         resolved: vec![
             Setting { path: "run.length".into(), value: "600ms".into(), origin: "b1.toml:7".into() },
             Setting { path: "scheme.gd".into(), value: "1/128".into(), origin: "default".into() },
