@@ -20,7 +20,7 @@ pub mod sink;
 pub use catalog::{Catalog, Entity, EntityClass, EntityId, EntityKind};
 pub use digest::{Digest, Digester};
 pub use disk::{DiskWriter, read_manifest, read_run, read_summary};
-pub use error::{Fault, RecordError};
+pub use error::{Difference, Fault, RecordError};
 pub use experiment::{ConfigurationHead, Experiment, ExperimentHead, RunEntry};
 pub use manifest::{Ending, Manifest, ManifestDraft, ResolvedValue, ScenarioText};
 pub use recording::{Memory, Recording};
