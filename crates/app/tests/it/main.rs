@@ -7,4 +7,3 @@ mod results;
 mod runs;
 mod suite;
 mod support;
-mod tidy;
