@@ -236,8 +236,7 @@ mod tests {
         let stated = [fair("a->c", 2, (2, 4), 0, 1), fair("b->c", 8, (2, 4), 0, 1)];
         let found = Fairness::take(&run, "only", &stated).unwrap();
         assert_eq!(found.flows.iter().map(Share::distance).collect::<Vec<_>>(), [0.5, 0.25]);
-        assert_eq!((found.farthest(), found.mean()), (0.5, 0.375));
-        assert_eq!(found.queue_bytes, 30_000.0, "over the same window");
+        assert_eq!((found.farthest(), found.mean(), found.queue_bytes), (0.5, 0.375, 30_000.0));
         assert_eq!(found.converged_seconds, None);
         assert_eq!(Fairness::take(&run, "other", &stated), None, "it is stated for one configuration");
         let beyond = [fair("a->c", 2, (2, 5), 0, 1)];
@@ -260,7 +259,11 @@ mod tests {
         };
         assert_eq!(near(0, 1), Some(0.005), "the second flow was last away in the fourth millisecond");
         assert_eq!(near(4, 1), Some(0.001));
-        assert_eq!(near(0, 4), Some(0.006), "averaged over four, the burst of the first flow weighs until the fifth");
+        assert_eq!(
+            near(0, 4),
+            Some(0.006),
+            "averaged over four, the burst of the first flow weighs until the fifth"
+        );
         assert_eq!(near(5, 10), Some(0.001), "a span longer than what is looked at is cut to it");
     }
 

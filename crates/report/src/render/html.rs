@@ -5,6 +5,7 @@ use crate::fairness::{FairnessRow, Share};
 use crate::figure::Figure;
 use crate::judge::Verdict;
 use crate::report::{ConfigurationRow, Report, RunFact, Setting, Tally};
+use crate::suite::in_percent;
 use crate::unit::Unit;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -255,8 +256,8 @@ impl FairnessView {
         };
         FairnessView {
             configuration: row.configuration.clone(),
-            mean: Unit::Fraction.show(row.mean),
-            farthest: Unit::Fraction.show(row.farthest),
+            mean: in_percent(row.mean),
+            farthest: in_percent(row.farthest),
             queue: Unit::Bytes.show(row.queue_bytes),
             converged: row.converged_in_words(),
             flows: row.flows.iter().map(flow).collect::<Vec<_>>().join("\n"),

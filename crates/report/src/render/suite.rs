@@ -3,7 +3,7 @@
 use super::html::{FairnessView, FigureView, VerdictView, render};
 use super::text::{BOLD, GREEN, RED, Style, painted};
 use crate::report::Tally;
-use crate::suite::{Ranked, Suite, SuiteRow, SuiteScenario};
+use crate::suite::{Ranked, Suite, SuiteRow, SuiteScenario, in_percent};
 use crate::unit::Unit;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -176,14 +176,14 @@ impl<'a> RankedView<'a> {
     fn of(it: &Ranked<'a>, scenarios: &[&str]) -> RankedView<'a> {
         let cell = |name: &&str| {
             let means = it.of.iter().filter(|(scenario, _)| scenario == name);
-            let means: Vec<String> = means.map(|(_, row)| Unit::Fraction.show(row.mean)).collect();
+            let means: Vec<String> = means.map(|(_, row)| in_percent(row.mean)).collect();
             if means.is_empty() { "not run".to_owned() } else { means.join(", ") }
         };
         RankedView {
             scheme: it.scheme,
-            mean: Unit::Fraction.show(it.mean),
+            mean: in_percent(it.mean),
             cells: scenarios.iter().map(cell).collect(),
-            farthest: Unit::Fraction.show(it.farthest),
+            farthest: in_percent(it.farthest),
             queue: Unit::Bytes.show(it.queue_bytes),
             converged: it.converged_in_words(),
         }
