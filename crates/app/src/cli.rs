@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Put two results side by side: what differs, and their figures overlaid
     Compare(CompareArgs),
+    /// Say why a flow was slow: limited by whom, held paused by whom, rooted where
+    Why(WhyArgs),
     /// Say what a key of a scenario means: unit, range, default, source
     Explain(ExplainArgs),
     /// Print the JSON Schema of scenario files, for editors
@@ -181,6 +183,29 @@ pub(crate) struct CompareArgs {
     /// The page to write
     #[arg(long, value_name = "FILE", default_value = "compare.html", value_hint = ValueHint::FilePath)]
     pub(crate) out: PathBuf,
+}
+
+/// What `why` takes.
+#[derive(Debug, Args)]
+pub(crate) struct WhyArgs {
+    /// A folder that `quell run` wrote, or the folder of one run in it
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+    /// The flow, by name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) flow: String,
+    /// The configuration, by name [default: the first that was run]
+    #[arg(long = "config", value_name = "NAME")]
+    pub(crate) configuration: Option<String>,
+    /// The seed [default: the first that was run]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// The part of the run to look at, such as 100ms..200ms [default: all of it]
+    #[arg(long, value_name = "FROM..TO")]
+    pub(crate) over: Option<String>,
+    /// Print one JSON document instead of words
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// What `explain` takes.

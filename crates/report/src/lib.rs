@@ -4,6 +4,7 @@
 //! [`page`] and [`text`] show them. Nothing here knows whether a simulation or a live network
 //! was recorded.
 
+pub mod cause;
 pub mod extract;
 pub mod fairness;
 pub mod figure;
@@ -14,6 +15,7 @@ pub mod report;
 pub mod suite;
 pub mod unit;
 
+pub use cause::Why;
 pub use extract::Extract;
 pub use fairness::{Fairness, FairnessRow};
 pub use figure::{Figure, figures};

@@ -13,6 +13,7 @@ mod run;
 mod schema;
 mod show;
 mod suite;
+mod why;
 
 use crate::cli::Command;
 use crate::exit::{Exit, Failure};
@@ -28,6 +29,7 @@ pub(crate) fn act(command: Command) -> Result<Exit, Failure> {
         Command::Show(args) => show::show(&args),
         Command::Report(args) => report::report(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Why(args) => why::why(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Schema => schema::schema(),
         Command::Completions(args) => completions::completions(&args),

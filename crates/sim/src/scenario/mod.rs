@@ -34,6 +34,7 @@ pub use problem::{Problem, Problems};
 pub use reading::read;
 pub use value::Origin;
 
+use quell_proto::units::Duration;
 use quell_record::claim::{Claim, FairShare, FigureSpec};
 
 /// What is to be read, and what the command line adds to it.
@@ -108,6 +109,15 @@ pub struct Resolved {
     pub origin: Origin,
     /// The configurations that have this value; empty if all do.
     pub configurations: Vec<String>,
+}
+
+/// What is wrong with a value, and what would be right.
+pub type Wrong = (String, Option<String>);
+
+/// Reads a window of time as scenarios write it, such as `100ms..200ms`; either end may be left out.
+pub fn window(text: &str) -> Result<(Option<Duration>, Option<Duration>), Wrong> {
+    let span = units::span(text).map_err(|error| error.explain(units::Kind::Time))?;
+    Ok((span.from, span.to))
 }
 
 /// The longest scenario that is read: 4 MB. Larger ones are something else by that name.
