@@ -268,6 +268,9 @@ pub enum FigureKind {
     Cnms,
     /// Mean rate of each entity over the window as bars, one group a configuration.
     Shares,
+    /// Which ports are congested or held over time, as the tree that pauses make: rooted at the port that is sent
+    /// too much, each port under the queue because of which it is held.
+    Tree,
 }
 
 impl FigureKind {
@@ -279,6 +282,7 @@ impl FigureKind {
             FigureKind::Throughput | FigureKind::Shares => &[Flow, Port],
             FigureKind::Limit => &[Flow],
             FigureKind::Pause => &[Port, Input],
+            FigureKind::Tree => &[Port],
             FigureKind::Cnms => &[Flow, Port, Input],
         }
     }

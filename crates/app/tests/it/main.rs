@@ -7,3 +7,4 @@ mod results;
 mod runs;
 mod suite;
 mod support;
+mod why;

@@ -1,5 +1,6 @@
 //! From the runs of all configurations to figures.
 
+use super::tree::{self, Grove};
 use super::{Bar, Body, Drawn, DrawnLine, Figure, Group, Line, Panel, Reference};
 use crate::extract::Extract;
 use crate::metric::stats;
@@ -30,7 +31,13 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
         .filter(|part| !part.runs.is_empty())
         .collect();
     let mut palette = Palette::default();
+    let mut caption = caption(spec.kind, &parts);
     let panels = match spec.kind {
+        FigureKind::Tree => {
+            let (panels, note) = tree_panels(&parts);
+            caption.extend(note.into_iter().flat_map(|note| [" ".to_owned(), note]));
+            panels
+        }
         FigureKind::Shares => bar_panels(&parts, &mut palette),
         _ if spec.overlay => vec![overlay(spec.kind, &parts, &mut palette)],
         _ => parts.iter().map(|part| panel(spec.kind, part, &mut palette)).collect(),
@@ -39,11 +46,11 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
         title: spec.title.clone(),
         stem: stem(index, &spec.title),
         kind: spec.kind,
-        caption: caption(spec.kind, &parts),
+        caption,
         unit: match spec.kind {
             FigureKind::Queue => Unit::Bytes,
             FigureKind::Throughput | FigureKind::Limit | FigureKind::Shares => Unit::BitsPerSecond,
-            FigureKind::Pause => Unit::Fraction,
+            FigureKind::Pause | FigureKind::Tree => Unit::Fraction,
             FigureKind::Cnms => Unit::Plain,
         },
         panels,
@@ -91,6 +98,15 @@ impl Part<'_> {
                 Line { name: name.to_owned(), from: longest.from, times, values, band, colour, dashed: false }
             })
             .collect()
+    }
+
+    fn grove(&self) -> Grove<'_> {
+        let longest = self.runs.iter().max_by_key(|run| run.times.len());
+        Grove {
+            from: longest.map_or(0.0, |run| run.from),
+            times: longest.map_or_else(Vec::new, |run| run.times.clone()),
+            runs: self.runs.iter().map(|run| run.twigs.as_slice()).collect(),
+        }
     }
 
     fn references(&self) -> Vec<Reference> {
@@ -198,6 +214,18 @@ fn bar_panels(parts: &[Part<'_>], palette: &mut Palette) -> Vec<Panel> {
     panels
 }
 
+fn tree_panels(parts: &[Part<'_>]) -> (Vec<Panel>, Option<String>) {
+    let groves: Vec<Grove<'_>> = parts.iter().map(Part::grove).collect();
+    let (trees, note) = tree::grow(&groves);
+    let panel = |(part, branches): (&Part<'_>, _)| Panel {
+        title: part.configuration.to_owned(),
+        body: Body::Tree(branches),
+        references: Vec::new(),
+        instants: part.instants(),
+    };
+    (parts.iter().zip(trees).map(panel).collect(), note)
+}
+
 /// Gives each name a colour, the same wherever it appears.
 #[derive(Default)]
 struct Palette {
@@ -221,6 +249,12 @@ fn caption(kind: FigureKind, parts: &[Part<'_>]) -> String {
     let mut sentences = Vec::new();
     match kind {
         _ if most == 0 => sentences.push("No run contributed to this figure.".to_owned()),
+        FigureKind::Tree => {
+            sentences.push(tree::LEGEND.to_owned());
+            if most > 1 {
+                sentences.push(format!("The paler, the smaller the share of time; mean of {runs}."));
+            }
+        }
         FigureKind::Pause if most > 1 => {
             sentences.push(format!("The darker, the larger the share of time held; mean of {runs}."));
         }

@@ -1,6 +1,6 @@
 //! The numbers of a figure as a table: one row a point, base units in the header.
 
-use super::{Body, Figure};
+use super::{Body, Figure, Line};
 use crate::unit::Unit;
 use std::fmt::Write as _;
 
@@ -22,14 +22,12 @@ pub(super) fn write(figure: &Figure) -> String {
     for panel in &figure.panels {
         match &panel.body {
             Body::Lines(lines) | Body::Rows(lines) => {
-                for line in lines {
-                    let label = format!("{},{}", field(&panel.title), field(&line.name));
-                    let mut from = line.from;
-                    for (index, (&to, &value)) in line.times.iter().zip(&line.values).enumerate() {
-                        let (low, high) =
-                            line.band.as_ref().map_or((value, value), |band| (band.0[index], band.1[index]));
-                        let _ = writeln!(csv, "{label},{from},{to},{value},{low},{high}");
-                        from = to;
+                lines.iter().for_each(|line| points(&mut csv, &panel.title, &line.name, line));
+            }
+            Body::Tree(branches) => {
+                for branch in branches {
+                    for (line, what) in [(&branch.congested, "congested"), (&branch.held, "held")] {
+                        points(&mut csv, &panel.title, &format!("{} {what}", line.name), line);
                     }
                 }
             }
@@ -50,6 +48,16 @@ pub(super) fn write(figure: &Figure) -> String {
         }
     }
     csv
+}
+
+fn points(csv: &mut String, configuration: &str, series: &str, line: &Line) {
+    let label = format!("{},{}", field(configuration), field(series));
+    let mut from = line.from;
+    for (index, (&to, &value)) in line.times.iter().zip(&line.values).enumerate() {
+        let (low, high) = line.band.as_ref().map_or((value, value), |band| (band.0[index], band.1[index]));
+        let _ = writeln!(csv, "{label},{from},{to},{value},{low},{high}");
+        from = to;
+    }
 }
 
 /// A text as one field: quoted where a comma, a quote or a line's end would break the row.

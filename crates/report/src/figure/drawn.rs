@@ -1,5 +1,6 @@
 //! What one run contributes to a figure: series cut down to a thousand points with their peaks kept.
 
+use super::tree::{self, Twig};
 use crate::metric::{PS, stats};
 use crate::unit::Unit;
 use quell_record::claim::{Bound, Claim, ConvergingSeries, FigureKind, FigureSpec, Metric, Reduce, Window};
@@ -33,6 +34,9 @@ pub struct Drawn {
     pub references: Vec<(String, f64)>,
     /// Seconds at which a service rate or a link changed.
     pub instants: Vec<f64>,
+    /// The ports of a saturation tree; such a figure has no lines.
+    #[serde(default)]
+    pub twigs: Vec<Twig>,
 }
 
 /// One line of one run.
@@ -64,10 +68,13 @@ impl Drawn {
         };
         let several = buckets.iter().any(|bucket| bucket.len() > 1)
             && !matches!(spec.kind, FigureKind::Shares | FigureKind::Cnms | FigureKind::Pause);
-        let lines: Vec<DrawnLine> = entities
-            .iter()
-            .filter_map(|&entity| line(recording, spec.kind, entity, &buckets, several))
-            .collect();
+        let (lines, twigs) = match spec.kind {
+            FigureKind::Tree => (Vec::new(), tree::take(recording, &entities, &buckets)),
+            kind => {
+                let line = |&entity| line(recording, kind, entity, &buckets, several);
+                (entities.iter().filter_map(line).collect(), Vec::new())
+            }
+        };
         let (lines, note) = arrange(spec, configuration, lines);
         let seconds = |ps: u64| ps as f64 / PS;
         Drawn {
@@ -77,6 +84,7 @@ impl Drawn {
             note,
             references: references(recording, spec, configuration, claims, &entities),
             instants: instants(recording, window),
+            twigs,
         }
     }
 }
@@ -121,7 +129,7 @@ fn line(
         FigureKind::Throughput | FigureKind::Shares => Some(8.0 * PS),
         FigureKind::Pause => Some(1.0),
         FigureKind::Cnms => Some(PS / 1000.0),
-        FigureKind::Queue | FigureKind::Limit => None,
+        FigureKind::Queue | FigureKind::Limit | FigureKind::Tree => None,
     };
     let over = |samples: Range<usize>| {
         let spans = samples.clone().map(|it| recording.interval(it).ps() as f64);
@@ -153,7 +161,7 @@ fn line(
 
 fn quantity(kind: FigureKind, class: EntityClass) -> Quantity {
     match (kind, class) {
-        (FigureKind::Queue, _) => Quantity::QueueMeanBytes,
+        (FigureKind::Queue | FigureKind::Tree, _) => Quantity::QueueMeanBytes,
         (FigureKind::Throughput | FigureKind::Shares, EntityClass::Flow) => Quantity::DeliveredBytes,
         (FigureKind::Throughput | FigureKind::Shares, _) => Quantity::TxBytes,
         (FigureKind::Limit, _) => Quantity::LimitBps,
@@ -188,7 +196,7 @@ fn arrange(spec: &FigureSpec, configuration: &str, lines: Vec<DrawnLine>) -> (Ve
             let bars = vec![bar("least", 0.0), bar("median", 0.5), bar("greatest", 1.0)];
             (bars, format!("Bars: the least, the median and the greatest of {count}."))
         }
-        FigureKind::Shares => (lines, String::new()),
+        FigureKind::Shares | FigureKind::Tree => (lines, String::new()),
         _ if spec.overlay && count > 0 => {
             let (line, how) = match spec.kind {
                 FigureKind::Throughput | FigureKind::Cnms => {

@@ -9,9 +9,11 @@ mod drawn;
 mod scale;
 mod svg;
 mod text;
+mod tree;
 
 pub use build::figures;
 pub use drawn::{Drawn, DrawnLine};
+pub use tree::Twig;
 
 use crate::unit::Unit;
 use quell_record::claim::FigureKind;
@@ -57,6 +59,8 @@ pub enum Body {
     Rows(Vec<Line>),
     /// Groups of bars.
     Bars(Vec<Group>),
+    /// One row each, from a root outward; values are 0 to 1.
+    Tree(Vec<Branch>),
 }
 
 /// One value over time, with its range over runs.
@@ -76,6 +80,17 @@ pub struct Line {
     pub colour: usize,
     /// Whether it is drawn dashed: the second of two compared runs.
     pub dashed: bool,
+}
+
+/// One port of a saturation tree, over time. Both lines have its name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Branch {
+    /// How many queues it stands under.
+    pub depth: usize,
+    /// When it was congested.
+    pub congested: Line,
+    /// When it was held paused.
+    pub held: Line,
 }
 
 /// The bars of one configuration.
@@ -137,6 +152,7 @@ impl Figure {
             FigureKind::Cnms => "notifications per ms",
             FigureKind::Shares if self.unit == Unit::Fraction => "distance",
             FigureKind::Shares => "mean rate",
+            FigureKind::Tree => "share of time congested or held",
         }
     }
 
@@ -147,6 +163,7 @@ impl Figure {
         let [first, second] = match self.kind {
             FigureKind::Shares => ["Full", "Pale"],
             FigureKind::Pause => ["Black", "Orange"],
+            FigureKind::Tree => ["First", "Second"],
             _ => ["Solid", "Dashed"],
         };
         both.caption = format!("{first}: {}. {second}: {}. {}", names[0], names[1], self.caption);
@@ -180,6 +197,7 @@ impl Figure {
                     let bars = groups.iter().flat_map(|group| &group.bars);
                     colours.extend(bars.map(|bar| (bar.name.clone(), bar.colour)));
                 }
+                Body::Tree(_) => {}
             }
         }
         colours.sort();
@@ -204,6 +222,7 @@ impl Figure {
         self.panels.iter().all(|panel| match &panel.body {
             Body::Lines(lines) | Body::Rows(lines) => lines.iter().all(|line| line.values.is_empty()),
             Body::Bars(groups) => groups.iter().all(|group| group.bars.is_empty()),
+            Body::Tree(branches) => branches.iter().all(|branch| branch.held.values.is_empty()),
         })
     }
 }
@@ -219,7 +238,7 @@ impl Panel {
                 .flat_map(|line| line.values.iter().chain(line.band.iter().flat_map(|band| &band.1)))
                 .copied()
                 .fold(0.0, finite),
-            Body::Rows(_) => 1.0,
+            Body::Rows(_) | Body::Tree(_) => 1.0,
             Body::Bars(groups) => {
                 groups.iter().flat_map(|it| &it.bars).map(|bar| bar.value.max(bar.range.1)).fold(0.0, finite)
             }
@@ -237,6 +256,7 @@ impl Panel {
             (Body::Lines(mine), Body::Lines(theirs)) | (Body::Rows(mine), Body::Rows(theirs)) => {
                 mine.extend(theirs);
             }
+            (Body::Tree(mine), Body::Tree(theirs)) => mine.extend(theirs),
             (Body::Bars(mine), Body::Bars(theirs)) => {
                 // Beside the group they are to be compared with, where there is one.
                 let base = |name: &str| name.split(" · ").next().unwrap_or_default().to_owned();
@@ -264,6 +284,10 @@ impl Body {
             Body::Bars(groups) => {
                 groups.iter_mut().for_each(|group| group.name = format!("{} · {run}", group.name));
             }
+            Body::Tree(branches) => {
+                let lines = branches.iter_mut().flat_map(|branch| [&mut branch.congested, &mut branch.held]);
+                lines.for_each(|line| line.name = format!("{} · {run}", line.name));
+            }
         }
     }
 
@@ -281,6 +305,7 @@ impl Body {
                 let bars = groups.iter_mut().flat_map(|group| &mut group.bars);
                 bars.for_each(|bar| bar.colour = colour(&bar.name, bar.colour));
             }
+            Body::Tree(_) => {}
         }
     }
 
@@ -290,6 +315,7 @@ impl Body {
             Body::Bars(groups) => {
                 groups.iter_mut().flat_map(|group| &mut group.bars).for_each(|bar| bar.dashed = true);
             }
+            Body::Tree(_) => {}
         }
     }
 }

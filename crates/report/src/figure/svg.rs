@@ -8,7 +8,7 @@
 //! White ground, ticks out, units on the axes, the colours of Okabe and Ito, nothing over the data.
 
 use super::scale::{Scale, round_up};
-use super::{Bar, Body, Figure, Group, Line, Panel};
+use super::{Bar, Body, Branch, Figure, Group, Line, Panel};
 use crate::unit::{Scaled, Unit};
 use std::fmt::Write as _;
 
@@ -19,6 +19,11 @@ const TICK: f64 = 4.0;
 const SMALL: f64 = 10.0;
 const BODY: f64 = 11.0;
 const ROW: f64 = 13.0;
+/// How much further in a port of a tree stands than the one it stands under.
+const INDENT: f64 = 10.0;
+const CONGESTED: &str = COLOURS[1];
+const HELD: &str = COLOURS[0];
+
 pub(super) fn draw(figure: &Figure) -> String {
     let layout = Layout::of(figure);
     let mut svg = Svg::default();
@@ -49,7 +54,9 @@ struct Layout {
 impl Layout {
     fn of(figure: &Figure) -> Layout {
         let count = figure.panels.len();
-        let has_rows = figure.panels.iter().any(|panel| matches!(panel.body, Body::Rows(_)));
+        let has_rows = figure.panels.iter().any(|panel| matches!(panel.body, Body::Rows(_) | Body::Tree(_)));
+        // The rows of all trees of a figure are the same, so that the first column names them for all.
+        let has_trees = figure.panels.iter().any(|panel| matches!(panel.body, Body::Tree(_)));
         let has_bars = figure.panels.iter().any(|panel| matches!(panel.body, Body::Bars(_)));
         let columns = match count {
             _ if has_bars => 1,
@@ -66,16 +73,18 @@ impl Layout {
             tops.iter().map(|top| if common { most } else { *top }).map(|it| round_up(it / unit.divisor));
         let tops: Vec<f64> = tops.collect();
         let labels = if has_rows {
-            row_names(figure).map(|name| width(name, SMALL)).fold(0.0, f64::max)
+            let names = lines_in(figure).map(|line| width(&line.name, SMALL));
+            names.chain(branches_in(figure).map(label_width)).fold(0.0, f64::max)
         } else {
             let ticks = tops.iter().flat_map(|top| Scale::new((0.0, *top), (0.0, 150.0)).ticks(32.0));
             ticks.map(|(_, label)| width(&label, SMALL)).fold(0.0, f64::max)
         };
         let left = labels + TICK + if has_rows { 10.0 } else { 26.0 };
-        let gap = if common && !has_rows { 28.0 } else { labels + TICK + 14.0 };
+        let gap = if has_trees || common && !has_rows { 28.0 } else { labels + TICK + 14.0 };
         let plot_width = (WIDTH - left - 12.0 - gap * (columns as f64 - 1.0)) / columns as f64;
         let height_of = |panel: &Panel| match &panel.body {
             Body::Rows(rows) => ROW * rows.len().max(1) as f64,
+            Body::Tree(branches) => ROW * branches.len().max(1) as f64,
             Body::Bars(_) => 200.0,
             Body::Lines(_) => [0.0, 250.0, 180.0, 140.0][columns],
         };
@@ -151,6 +160,22 @@ impl Layout {
                 for (place, row) in rows.iter().enumerate() {
                     self.draw_row(svg, row, across, (x, y + ROW * place as f64));
                 }
+            }
+            Body::Tree(branches) => {
+                let across = self.time_scale(figure, x);
+                self.draw_times(svg, (x, y, height), across, true);
+                let is_named = index.is_multiple_of(self.columns);
+                for (place, branch) in branches.iter().enumerate() {
+                    let top = y + ROW * place as f64;
+                    if is_named {
+                        self.name_branch(svg, branches, place, (self.left, y));
+                    }
+                    svg.line((x, top + ROW), (x + self.plot_width, top + ROW), "#e6e6e6", 0.6, None);
+                    let lane = (ROW - 3.0) / 2.0;
+                    self.draw_shades(svg, &branch.congested, across, (top + 1.5, lane), CONGESTED);
+                    self.draw_shades(svg, &branch.held, across, (top + 1.5 + lane, lane), HELD);
+                }
+                self.draw_instants(svg, panel, across, (y, height));
             }
             Body::Bars(groups) => {
                 self.draw_values(svg, (x, y, height), vertical, true);
@@ -242,10 +267,33 @@ impl Layout {
 
     /// A row of a timeline: neighbours of one shade are one rectangle.
     fn draw_row(&self, svg: &mut Svg, row: &Line, across: Scale, (x, y): (f64, f64)) {
-        const SHADES: u8 = 10;
         let style = Text { anchor: "end", ..Text::small() };
         svg.text(x - TICK - 3.0, y + ROW / 2.0 + SMALL * 0.35, &row.name, &style);
         svg.line((x, y + ROW / 2.0), (x + self.plot_width, y + ROW / 2.0), "#e0e0e0", 0.8, None);
+        let colour = if row.dashed { COLOURS[1] } else { "#000" };
+        self.draw_shades(svg, row, across, (y + 2.0, ROW - 4.0), colour);
+    }
+
+    /// The name of a port of a tree, with a hook to the one it stands under.
+    fn name_branch(&self, svg: &mut Svg, branches: &[Branch], place: usize, (x, y): (f64, f64)) {
+        let branch = &branches[place];
+        let widest = branches.iter().map(label_width).fold(0.0, f64::max);
+        let start = x - TICK - 3.0 - widest;
+        let middle = |place: usize| y + ROW * (place as f64 + 0.5);
+        if branch.depth > 0
+            && let Some(parent) = branches[..place].iter().rposition(|it| it.depth < branch.depth)
+        {
+            let bend = start + INDENT * (branch.depth as f64 - 1.0) + 3.0;
+            svg.line((bend, middle(parent) + 5.0), (bend, middle(place)), "#888", 0.8, None);
+            svg.line((bend, middle(place)), (bend + INDENT - 5.0, middle(place)), "#888", 0.8, None);
+        }
+        let label = start + INDENT * branch.depth as f64;
+        svg.text(label, middle(place) + SMALL * 0.35, &branch.held.name, &Text::small());
+    }
+
+    /// Darker where a line's value is nearer to one.
+    fn draw_shades(&self, svg: &mut Svg, row: &Line, across: Scale, (y, height): (f64, f64), colour: &str) {
+        const SHADES: u8 = 10;
         let shade = |value: f64| (value.clamp(0.0, 1.0) * f64::from(SHADES)).ceil() as u8;
         let mut begin = row.from;
         let mut index = 0;
@@ -261,10 +309,10 @@ impl Layout {
                 let _ = writeln!(
                     svg.body,
                     r#"<rect x="{from:.1}" y="{:.1}" width="{:.1}" height="{:.1}" fill="{}" fill-opacity="{:.1}"/>"#,
-                    y + 2.0,
+                    y,
                     (to - from).max(0.4),
-                    ROW - 4.0,
-                    if row.dashed { COLOURS[1] } else { "#000" },
+                    height,
+                    colour,
                     f64::from(dark) / f64::from(SHADES)
                 );
             }
@@ -332,7 +380,7 @@ impl Layout {
 
     /// The names of the axes; returns where the next thing may begin.
     fn draw_axis_names(&self, svg: &mut Svg, figure: &Figure) -> f64 {
-        let has_rows = figure.panels.iter().any(|panel| matches!(panel.body, Body::Rows(_)));
+        let has_rows = figure.panels.iter().any(|panel| matches!(panel.body, Body::Rows(_) | Body::Tree(_)));
         let has_bars = figure.panels.iter().any(|panel| matches!(panel.body, Body::Bars(_)));
         let mut bottom = self.bottom;
         if !has_rows {
@@ -429,6 +477,10 @@ fn legend(figure: &Figure) -> Vec<Entry> {
                     add(&bar.name, Mark::Box(COLOURS[bar.colour % COLOURS.len()]));
                 }
             }
+            Body::Tree(_) => {
+                add("congested", Mark::Box(CONGESTED));
+                add("held paused", Mark::Box(HELD));
+            }
             Body::Rows(_) => {}
         }
     }
@@ -455,17 +507,25 @@ fn dash(colour: usize, dashed: bool) -> Option<&'static str> {
 fn lines_in(figure: &Figure) -> impl Iterator<Item = &Line> {
     figure.panels.iter().flat_map(|panel| match &panel.body {
         Body::Lines(lines) | Body::Rows(lines) => lines.as_slice(),
-        Body::Bars(_) => &[],
+        Body::Bars(_) | Body::Tree(_) => &[],
     })
 }
 
-fn row_names(figure: &Figure) -> impl Iterator<Item = &str> {
-    lines_in(figure).map(|line| line.name.as_str())
+fn branches_in(figure: &Figure) -> impl Iterator<Item = &Branch> {
+    figure.panels.iter().flat_map(|panel| match &panel.body {
+        Body::Tree(branches) => branches.as_slice(),
+        _ => &[],
+    })
+}
+
+fn label_width(branch: &Branch) -> f64 {
+    width(&branch.held.name, SMALL) + INDENT * branch.depth as f64
 }
 
 fn time_range(figure: &Figure) -> (f64, f64) {
-    let from = lines_in(figure).map(|line| line.from).fold(f64::INFINITY, f64::min);
-    let to = lines_in(figure).filter_map(|line| line.times.last()).copied().fold(0.0, f64::max);
+    let lines = || lines_in(figure).chain(branches_in(figure).map(|branch| &branch.held));
+    let from = lines().map(|line| line.from).fold(f64::INFINITY, f64::min);
+    let to = lines().filter_map(|line| line.times.last()).copied().fold(0.0, f64::max);
     if from.is_finite() && to.is_finite() { (from, to) } else { (0.0, 1.0) }
 }
 

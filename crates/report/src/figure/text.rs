@@ -1,6 +1,6 @@
 //! Figures in characters: a dot plot for one panel, a row of blocks each for several.
 
-use super::{Body, Figure, Line, Panel};
+use super::{Body, Branch, Figure, Line, Panel};
 use crate::unit::Unit;
 use std::fmt::Write as _;
 
@@ -15,7 +15,44 @@ pub(super) fn draw(figure: &Figure, columns: usize, rows: usize) -> String {
     match figure.panels.as_slice() {
         _ if figure.is_empty() => text.push_str("  (nothing to draw)\n"),
         [Panel { body: Body::Lines(lines), .. }] => text.push_str(&dots(figure, lines, columns, rows)),
+        [Panel { body: Body::Tree(_), .. }, ..] => {
+            for panel in &figure.panels {
+                if let Body::Tree(branches) = &panel.body {
+                    text.push_str(&tree(&panel.title, branches, columns));
+                }
+            }
+            text.push_str("  ░ congested  ▒ held paused  █ both\n");
+        }
         panels => text.push_str(&blocks(figure, panels, columns)),
+    }
+    text
+}
+
+/// A row for each port, further in the more queues it stands under.
+fn tree(title: &str, branches: &[Branch], columns: usize) -> String {
+    let mut text = if title.is_empty() { String::new() } else { format!("  {title}\n") };
+    let label = |branch: &Branch| format!("{}{}", " ".repeat(branch.depth), branch.held.name);
+    let shown = &branches[..branches.len().min(MOST_ROWS)];
+    let margin = shown.iter().map(|branch| label(branch).chars().count()).max().unwrap_or(0);
+    for branch in shown {
+        let to = branch.held.times.last().copied().unwrap_or(0.0);
+        let is = |line: &Line| {
+            let values = resample(line, line.from, to, columns).into_iter();
+            values.map(|share| share.is_some_and(|share| share > 0.1)).collect::<Vec<bool>>()
+        };
+        let states = is(&branch.congested).into_iter().zip(is(&branch.held));
+        let drawn: String = states
+            .map(|state| match state {
+                (false, false) => '·',
+                (true, false) => '░',
+                (false, true) => '▒',
+                (true, true) => '█',
+            })
+            .collect();
+        let _ = writeln!(text, "  {:margin$} {drawn}", label(branch));
+    }
+    if branches.len() > shown.len() {
+        let _ = writeln!(text, "  … and {} more in the report", branches.len() - shown.len());
     }
     text
 }
@@ -94,6 +131,8 @@ fn blocks(figure: &Figure, panels: &[Panel], columns: usize) -> String {
                     rows.push((name, values.into_iter().map(|it| it.unwrap_or(0.0)).collect()));
                 }
             }
+            // Drawn by itself.
+            Body::Tree(_) => {}
             Body::Bars(groups) => {
                 bars = true;
                 for group in groups {

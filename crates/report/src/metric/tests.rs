@@ -55,7 +55,14 @@ fn recorded(rows: &[(u64, i64, i64)], events: &[(u64, EntityId, EventKind)]) -> 
         }
     }
     for &(at, entity, kind) in events {
-        memory.event(Event { at: Instant::from_ps(at), entity, kind, flow: Some(FLOW), value: 0, cause: None });
+        memory.event(Event {
+            at: Instant::from_ps(at),
+            entity,
+            kind,
+            flow: Some(FLOW),
+            value: 0,
+            cause: None,
+        });
     }
     let totals = FlowTotals {
         delivered_frames: 4,

@@ -7,13 +7,14 @@ use quell_record::claim::FigureKind;
 use quell_record::{Catalog, Entity, EntityId, EntityKind, Memory, Quantity, Recording, Sink};
 use quell_report::{Extract, Figure, figures};
 
-const KINDS: [FigureKind; 6] = [
+const KINDS: [FigureKind; 7] = [
     FigureKind::Queue,
     FigureKind::Throughput,
     FigureKind::Limit,
     FigureKind::Pause,
     FigureKind::Cnms,
     FigureKind::Shares,
+    FigureKind::Tree,
 ];
 
 /// One port and one flow with these values at these steps of time.

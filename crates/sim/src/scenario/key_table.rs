@@ -232,7 +232,7 @@ pub(super) const KEYS: &[Key] = &[
     key("fair", "span", TIME, By("10ms"), "The time over which throughput is averaged for that."),
     key("fair", "when", Form::Selection, Optional("in all configurations"), "In which configurations."),
 
-    key("figure", "kind", Form::Word(&["queue", "throughput", "limit", "pause", "cnms", "shares"]), Required, "What is drawn."),
+    key("figure", "kind", Form::Word(&["queue", "throughput", "limit", "pause", "cnms", "shares", "tree"]), Required, "What is drawn; `tree` shows which ports are congested or held paused, each under the queue behind it."),
     key("figure", "of", Form::Text, By("*"), "Of which flows, ports or inputs, as in `expect.of`."),
     key("figure", "title", Form::Text, Optional("made from the rest"), "Its caption."),
     key("figure", "when", Form::Selection, Optional("all configurations"), "For which configurations."),

@@ -84,6 +84,7 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
         "limit" => FigureKind::Limit,
         "pause" => FigureKind::Pause,
         "cnms" => FigureKind::Cnms,
+        "tree" => FigureKind::Tree,
         _ => FigureKind::Shares,
     };
     let of = Selector(section.text("of")?.to_owned());
