@@ -88,7 +88,7 @@ pub enum Metric {
     /// Flows: mean time from adapter to receiver over the whole run, in seconds.
     Latency,
     /// Flows and ports: seconds from the start of the window until `series` last was farther than `within`
-    /// (a fraction) from `target`; the whole window if it ends outside.
+    /// (a fraction) from `target`; never, which no bound from above admits, if it ends outside.
     Convergence {
         /// What must converge.
         series: ConvergingSeries,
@@ -98,7 +98,7 @@ pub enum Metric {
         within: f64,
     },
     /// Flows: seconds from the start of the window until the throughput, averaged over `span_ps`, first
-    /// reaches `target` bits per second; the whole window if it never does.
+    /// reaches `target` bits per second; never if it does not.
     Recovery {
         /// Bits per second to reach.
         target: f64,

@@ -58,6 +58,9 @@ impl Unit {
 
     /// The value with this many significant digits and its unit.
     pub fn show_with(self, value: f64, digits: usize) -> String {
+        if value == f64::INFINITY {
+            return "never".to_owned();
+        }
         let scale = if value == 0.0 { self.base() } else { self.scale_for(value) };
         let number = if self == Unit::Count && value.fract() == 0.0 {
             format!("{value:.0}")

@@ -15,6 +15,9 @@ use std::ops::Range;
 /// Picoseconds in a second.
 pub(crate) const PS: f64 = 1e12;
 
+/// The time of what has not happened by the end of its window: later than any bound.
+pub(crate) const NEVER: f64 = f64::INFINITY;
+
 /// Takes one metric of one entity over one window.
 pub fn measure(
     recording: &Recording,
@@ -65,7 +68,12 @@ pub fn measure(
             view.settled(*target, *within, *quiet_ps, *skip_ps)?
         }
     };
-    if value.is_finite() { Ok(value) } else { Err(view.nothing("gives a number out of range")) }
+    let may_be_never = matches!(metric, Metric::Convergence { .. } | Metric::Recovery { .. });
+    if value.is_finite() || (may_be_never && value == NEVER) {
+        Ok(value)
+    } else {
+        Err(view.nothing("gives a number out of range"))
+    }
 }
 
 /// Makes one number of several entities' values; for [`Reduce::Each`] they stay as they are.
@@ -324,8 +332,11 @@ impl<'a> View<'a> {
         count
     }
 
-    /// Frames lost: of a flow by its totals where the window is the whole run, else by the events.
+    /// What is known of a flow only for the whole run.
     fn totals(&self) -> Result<&'a FlowTotals, Unmeasured> {
+        if self.window.from_ps > 0 || self.window.to_ps < self.recording.end().ps() {
+            return Err(self.nothing("has this for the whole run only, not"));
+        }
         self.recording.totals(self.entity).ok_or_else(|| Unmeasured::NoTotals { entity: self.name() })
     }
 
@@ -337,7 +348,9 @@ impl<'a> View<'a> {
             ConvergingSeries::Queue => last_end(self.levels(Quantity::QueueMeanBytes)?, outside),
             ConvergingSeries::Throughput => last_end(self.rates(self.carried())?, outside),
         };
-        Ok(last_outside.min(self.seconds()))
+        // Outside in the last sample is outside for good, as far as anyone has seen.
+        let converged = last_outside < self.seconds() * (1.0 - 1e-9);
+        Ok(if converged { last_outside } else { NEVER })
     }
 
     /// The average runs over the samples before an instant that together last at least `span_ps`.
@@ -362,7 +375,7 @@ impl<'a> View<'a> {
                 return Ok(elapsed);
             }
         }
-        Ok(self.seconds())
+        Ok(NEVER)
     }
 
     fn settled(&self, target: f64, within: f64, quiet_ps: u64, skip_ps: u64) -> Result<f64, Unmeasured> {

@@ -24,7 +24,10 @@ pub fn quantile_of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
     let rank = q.clamp(0.0, 1.0) * last as f64;
     let below = rank.floor() as usize;
     let above = (below + 1).min(last);
-    Some(sorted[below] + (sorted[above] - sorted[below]) * rank.fract())
+    let (low, high) = (sorted[below], sorted[above]);
+    // What never comes has no distance to go part of the way.
+    let between = rank.fract() > 0.0 && high > low;
+    Some(if between { low + (high - low) * rank.fract() } else { low })
 }
 
 /// The least and the greatest.
@@ -64,10 +67,10 @@ pub fn max_over_min(values: &[f64]) -> Option<f64> {
     (least > 0.0).then(|| greatest / least)
 }
 
-/// The 95 % confidence interval of the mean, by Student's t; none for fewer than two values.
+/// The 95 % confidence interval of the mean, by Student's t; none for fewer than two values, or where one is never.
 pub fn mean_interval(values: &[f64]) -> Option<(f64, f64)> {
     let n = values.len();
-    if n < 2 {
+    if n < 2 || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
     let mean = mean(values)?;
