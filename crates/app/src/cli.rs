@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 Exit codes:
     0  done, and every claim holds
-    1  a claim failed, or the digest is not the expected one
+    1  a claim failed, the digest is not the expected one, or what is reported is not complete
     2  the command line or a file does not make sense
     3  an invariant broke while simulating
     4  the system could not read or write

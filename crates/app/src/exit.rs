@@ -13,7 +13,7 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// All done; every claim holds.
     Done = 0,
-    /// A claim failed, or the digest is not the expected one.
+    /// A claim failed, the digest is not the expected one, or what is reported is not complete.
     Failed = 1,
     /// The command line or a file does not make sense.
     Invalid = 2,

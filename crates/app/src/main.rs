@@ -5,6 +5,7 @@ mod cli;
 mod clock;
 mod commands;
 mod exit;
+mod interrupt;
 mod out;
 mod prepared;
 mod progress;
@@ -17,6 +18,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    interrupt::listen();
     let cli = cli::Cli::parse();
     match commands::act(cli.command) {
         Ok(exit) => exit.into(),

@@ -5,6 +5,7 @@
 //! holds is read instead, which is how an interrupted experiment goes on.
 
 use crate::clock;
+use crate::interrupt;
 use crate::progress::{Progress, Seen};
 use quell_proto::units::Instant;
 use quell_record::claim::{Claim, FairShare, FigureSpec};
@@ -110,13 +111,12 @@ impl Watch {
         let watch = Arc::clone(self);
         let handler = move || {
             if watch.is_interrupted.swap(true, Ordering::SeqCst) {
-                std::process::exit(i32::from(crate::exit::Exit::Interrupted.code()));
+                interrupt::end();
             }
             announce();
             watch.stop();
         };
-        // Without a handler Ctrl-C simply ends the process; finished runs are on disk either way.
-        let _ = ctrlc::set_handler(handler);
+        interrupt::then(handler);
     }
 
     /// Whether somebody pressed Ctrl-C.

@@ -3,6 +3,7 @@
 use crate::catalogue;
 use crate::cli::ScenarioArgs;
 use crate::exit::Failure;
+use crate::out;
 use quell_record::ScenarioText;
 use quell_sim::scenario::{self, Problems, Request, Scenario};
 use std::cell::RefCell;
@@ -103,8 +104,22 @@ pub(crate) struct Loaded {
     pub(crate) scenario: Scenario,
 }
 
+impl Loaded {
+    /// Says so if a short form was asked for and there is none.
+    pub(crate) fn note_if_never_short(&self, args: &ScenarioArgs) {
+        let has_quick = |text: &str| text.parse::<toml::Table>().is_ok_and(|it| it.contains_key("quick"));
+        if args.quick && !has_quick(&self.kept.text) && !self.kept.base.as_deref().is_some_and(has_quick) {
+            out::note(&format!(
+                "{}: has no short form, no table [quick]; `--quick` leaves it whole",
+                self.source.file
+            ));
+        }
+    }
+}
+
 /// Finds a scenario and reads it as the command line wants it.
 pub(crate) fn load(args: &ScenarioArgs) -> Result<Loaded, Failure> {
+    check_flags(args)?;
     let source = Source::find(&args.scenario)?;
     let base = RefCell::new(None);
     let without_base = RefCell::new(None);
@@ -143,6 +158,40 @@ pub(crate) fn load(args: &ScenarioArgs) -> Result<Loaded, Failure> {
         base: base.into_inner(),
     };
     Ok(Loaded { source, kept, scenario })
+}
+
+/// Refuses flags that would change nothing, or that say two things of one value.
+fn check_flags(args: &ScenarioArgs) -> Result<(), Failure> {
+    for (path, value) in &args.sets {
+        let table = path.split('.').next().unwrap_or_default().trim();
+        if ["extends", "quick"].contains(&table) {
+            let message = format!("`--set {path}={value}`: `{table}` is read from the file only");
+            return Err(Failure::invalid(message).hint(match table {
+                "extends" => "write `extends` into the scenario's file",
+                _ => "set the value itself, without `quick.`",
+            }));
+        }
+    }
+    let seed = args.seed.map(|it| ("seed", it));
+    let repeat = args.repeat.map(|it| ("repeat", u64::from(it)));
+    for (key, number) in seed.into_iter().chain(repeat) {
+        if let Some((path, value)) = args.sets.iter().find(|(path, value)| sets(path, value, key)) {
+            let message = format!("`--{key} {number}` and `--set {path}={value}` both set `run.{key}`");
+            return Err(Failure::invalid(message).hint("keep one of them"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether an assignment sets this key of `[run]`, by itself or with the whole table.
+fn sets(path: &str, value: &str, key: &str) -> bool {
+    match path.split('.').map(str::trim).collect::<Vec<_>>()[..] {
+        ["run"] => {
+            format!("run = {value}").parse::<toml::Table>().is_ok_and(|it| it["run"].get(key).is_some())
+        }
+        ["run", last] => last == key,
+        _ => false,
+    }
 }
 
 fn missing(name: &str) -> Failure {

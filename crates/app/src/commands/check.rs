@@ -10,7 +10,9 @@ use quell_sim::scenario::{Origin, Resolved, Scenario};
 use std::fmt::Write as _;
 
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
-    let Loaded { scenario, .. } = source::load(&args.scenario)?;
+    let loaded = source::load(&args.scenario)?;
+    loaded.note_if_never_short(&args.scenario);
+    let Loaded { scenario, .. } = loaded;
     for warning in &scenario.warnings {
         out::warn(&warning.to_string());
     }

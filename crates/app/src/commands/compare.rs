@@ -7,9 +7,15 @@ use crate::out::{self, Paint};
 use crate::results::{Results, write_file};
 use quell_record::{Experiment, read_manifest};
 use quell_report::{Report, compare_page, text};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
+/// How a page of ours is known again, within its first lines.
+const MARK: &str = "<meta name=\"generator\" content=\"quell compare\">";
+
 pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
+    spare(&args.out)?;
     let first = side(&args.first)?;
     let mut second = side(&args.second)?;
     align(&first.report, &mut second.report);
@@ -20,10 +26,36 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let names = [names[0].as_str(), names[1].as_str()];
     let style = text::Style { colour: Paint::for_stdout().is_on(), brief: true };
     let mut words = text::comparison(&first.report, &second.report, names, style);
-    write_file(&args.out, &compare_page(&first.report, &second.report, names))?;
+    write_file(&args.out, &marked(&compare_page(&first.report, &second.report, names)))?;
     words.push_str(&format!("\n{} {}\n", Paint::for_stdout().dim("page"), args.out.display()));
     out::print(&words)?;
     Ok(Exit::Done)
+}
+
+/// Refuses to write over a file that is no page of ours.
+fn spare(out: &Path) -> Result<(), Failure> {
+    /// The mark stands well before this many octets.
+    const HEAD: u64 = 1024;
+    // What is not there, or is a folder or a device, is for the one who writes.
+    if !out.is_file() {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    let read = File::open(out).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    read.map_err(|error| Failure::io(out, "read", &error))?;
+    if String::from_utf8_lossy(&head).contains(MARK) {
+        return Ok(());
+    }
+    let shown = out.display();
+    Err(Failure::invalid(format!(
+        "{shown}: is there already and is no page of `quell compare`; it is left as it is"
+    ))
+    .hint(format!("name another file with `--out FILE`, or remove {shown}")))
+}
+
+/// The page with the mark by which [`spare`] knows it.
+fn marked(page: &str) -> String {
+    page.replacen("<head>", &format!("<head>\n{MARK}"), 1)
 }
 
 /// What a folder holds: an experiment, or one run of one.

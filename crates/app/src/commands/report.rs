@@ -2,35 +2,57 @@
 
 use crate::cli::ReportArgs;
 use crate::exit::{Exit, Failure};
-use crate::out;
+use crate::out::{self, Paint};
 use crate::results::{About, Prose, Results};
 use crate::runner::{self, Bench, Run, State};
 use quell_record::{Experiment, ExperimentHead, Manifest, read_manifest};
 use quell_report::Setting;
+use std::fmt::Write as _;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let experiment = Experiment::open(&args.dir)?;
+    // Asked before the runs are read, so that what a run adds meanwhile is not missed in silence.
+    let is_running = is_running(&args.dir);
     let results = results_of(&experiment);
     results.complain();
-    let exit = results.exit();
-    if results.runs.iter().all(|run| matches!(run.state, State::NotBegun | State::Lost(_))) {
-        if exit == Exit::Done {
-            return Err(Failure::invalid(format!("{}: no run here is finished", args.dir.display()))
-                .hint("run it again into the same folder: what is finished stays"));
-        }
-        return Ok(exit);
-    }
-    let page = results.write(&args.dir)?;
+    let missing = (!results.report.complete).then(|| missing(&results, is_running));
+    let exit = if missing.is_some() { results.exit().max(Exit::Failed) } else { results.exit() };
+    let is_bare = results.runs.iter().all(|run| matches!(run.state, State::NotBegun | State::Lost(_)));
+    let page = if is_bare { None } else { Some(results.write(&args.dir)?) };
     if args.json {
-        out::print(&results.to_json(&args.dir, Some(&page), exit))?;
+        out::print(&results.to_json(&args.dir, page.as_deref(), exit))?;
+        if let Some(missing) = missing {
+            out::note(&missing);
+        }
     } else {
-        out::print(&results.in_words(Some(&page), args.quiet))?;
-    }
-    if !results.report.complete {
-        out::note(&results.progress_in_words());
+        let mut words = results.in_words(page.as_deref(), args.quiet);
+        if let Some(missing) = missing {
+            let _ = writeln!(words, "\n{}", Paint::for_stdout().yellow(&missing));
+        }
+        out::print(&words)?;
     }
     Ok(exit)
+}
+
+/// That this is a part, not the whole, and what makes it whole.
+fn missing(results: &Results, is_running: bool) -> String {
+    if !is_running {
+        return format!("incomplete: {}", results.progress_in_words());
+    }
+    let complete = results.runs.iter().filter(|run| matches!(run.state, State::Complete(_))).count();
+    format!(
+        "incomplete: a run is in progress here; {complete} of {} runs are finished so far.\n\
+         Report it again when that has ended.",
+        results.runs.len()
+    )
+}
+
+/// Whether a process is writing to this folder now: it holds the lock for as long as it does.
+fn is_running(dir: &Path) -> bool {
+    let held = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    File::open(dir.join(".lock")).is_ok_and(held)
 }
 
 /// All that an experiment's folder holds.

@@ -17,6 +17,7 @@ use std::thread;
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let loaded = source::load(&args.scenario)?;
+    loaded.note_if_never_short(&args.scenario);
     for warning in &loaded.scenario.warnings {
         out::warn(&warning.to_string());
     }

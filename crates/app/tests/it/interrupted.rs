@@ -1,6 +1,7 @@
 //! Ctrl-C and worse: what was computed is kept, and the next run goes on from there.
 
 use crate::support::{Desk, TINY, digest, files};
+use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::thread;
@@ -26,7 +27,7 @@ fn ctrl_c_keeps_what_was_computed_and_says_so() {
     assert_eq!(manifest["complete"], false);
     assert!(manifest["simulated_ps"].as_u64().unwrap() > 0);
     let document = desk.json("report out --json");
-    assert_eq!(document["complete"], false);
+    assert_eq!((&document["complete"], &document["exit"]), (&false.into(), &1.into()));
     assert_eq!(document["verdicts"].as_array().unwrap().len(), 0, "what is not finished is not judged");
     let states: Vec<&str> =
         document["runs"].as_array().unwrap().iter().map(|run| run["state"].as_str().unwrap()).collect();
@@ -64,8 +65,27 @@ fn two_processes_do_not_write_to_one_folder() {
     let did = desk.quell("run long.toml --out out");
     did.exits(2);
     assert!(did.stderr.contains("out: another process is writing here\nhint: "), "{did:?}");
+    let did = desk.quell("report out --quiet");
+    did.exits(1);
+    assert!(
+        did.stdout.contains("incomplete: a run is in progress here; 0 of 4 runs are finished"),
+        "{did:?}"
+    );
     signal(&child, "INT");
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+}
+
+#[test]
+fn ctrl_c_while_the_scenario_is_still_being_read_ends_with_the_code_for_it() {
+    let desk = Desk::new();
+    let pipe = desk.path("slow.toml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()));
+    let child = desk.start("run slow.toml");
+    // Opens once the other side reads, and keeps it waiting.
+    let _writer = fs::File::options().write(true).open(&pipe).unwrap();
+    signal(&child, "INT");
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert_eq!(files(&desk.path("")), ["slow.toml"], "nothing was written");
 }
 
 fn signal(child: &Child, name: &str) {

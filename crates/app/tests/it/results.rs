@@ -1,6 +1,6 @@
 //! `quell report` and `quell compare`: from recordings, without running anything.
 
-use crate::support::{Desk, digest};
+use crate::support::{Desk, TINY, digest};
 use std::fs;
 
 #[test]
@@ -53,6 +53,53 @@ fn two_runs_of_one_experiment_are_compared_whatever_they_are_called() {
     assert!(did.stdout.contains("mean latency"), "{did:?}");
     let page = desk.read("compare.html");
     assert!(page.contains("stroke-dasharray"), "the second run's lines are dashed");
+}
+
+#[test]
+fn a_comparison_is_written_over_an_older_one_and_over_nothing_else() {
+    let desk = Desk::with_tiny();
+    desk.quell("run tiny.toml --out out --repeat 1").exits(0);
+    desk.quell("compare out out").exits(0);
+    desk.quell("compare out out").exits(0);
+    let report = desk.read("out/report.html");
+    desk.write("compare.html", "precious");
+    for (line, file) in [
+        ("compare out out", "compare.html"),
+        ("compare out out --out tiny.toml", "tiny.toml"),
+        ("compare out out --out out/report.html", "out/report.html"),
+    ] {
+        let did = desk.quell(line);
+        did.exits(2);
+        let words = format!("{file}: is there already and is no page of `quell compare`");
+        assert!(did.stderr.contains(&words) && did.stderr.contains("\nhint: "), "{did:?}");
+    }
+    assert_eq!(desk.read("compare.html"), "precious");
+    assert_eq!(desk.read("tiny.toml"), TINY);
+    assert_eq!(desk.read("out/report.html"), report);
+}
+
+#[test]
+fn a_report_of_a_part_says_so_and_is_no_success() {
+    let desk = Desk::with_tiny();
+    desk.quell("run tiny.toml --out out").exits(0);
+    desk.quell("report out").exits(0);
+    fs::remove_dir_all(desk.path("out/runs/qcn/seed-2")).unwrap();
+    let did = desk.quell("report out --quiet");
+    did.exits(1);
+    assert!(
+        did.stdout.contains("incomplete: 3 of 4 runs are finished, 0 were cut short, 1 never began"),
+        "{did:?}"
+    );
+    let did = desk.quell("report out --json");
+    did.exits(1);
+    let document: serde_json::Value = serde_json::from_str(&did.stdout).unwrap();
+    assert_eq!((&document["complete"], &document["exit"]), (&false.into(), &1.into()));
+
+    fs::remove_dir_all(desk.path("out/runs")).unwrap();
+    let did = desk.quell("report out --quiet");
+    did.exits(1);
+    assert!(did.stdout.contains("incomplete: 0 of 4 runs are finished"), "{did:?}");
+    assert_eq!(desk.json("report out --json")["report"], serde_json::Value::Null, "there is nothing to draw");
 }
 
 #[test]

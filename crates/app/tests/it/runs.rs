@@ -149,6 +149,20 @@ fn finished_runs_are_not_run_again_and_more_seeds_join_them() {
 }
 
 #[test]
+fn a_scenario_without_a_short_form_says_that_it_runs_whole() {
+    let desk = Desk::with_tiny();
+    let words = "net.toml: has no short form, no table [quick]; `--quick` leaves it whole";
+    desk.write("net.toml", &TINY[..TINY.find("[quick]").unwrap()]);
+    let did = desk.quell("run net.toml --quick --quiet");
+    did.exits(0);
+    assert!(did.stderr.contains(words) && did.stdout.contains("(4 runs)"), "{did:?}");
+    assert!(desk.quell("check net.toml --quick --quiet").stderr.contains(words));
+    // That of the file it extends is its own.
+    desk.write("net.toml", "title = \"Own\"\nextends = \"tiny.toml\"\n");
+    assert_eq!(desk.quell("check net.toml --quick --quiet").stderr, "");
+}
+
+#[test]
 fn a_different_run_is_refused_with_what_differs() {
     let desk = Desk::with_tiny();
     desk.quell("run tiny.toml --out out").exits(0);
