@@ -72,16 +72,17 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
             FlowControl::Pause(rule) => (rule, plan.priorities().len().max(1)),
             FlowControl::Pfc { priorities, stop } => (stop, priorities.count_ones() as usize),
         };
-        let limited = matches!(&switch.buffering, Buffering::OutputQueued { queue_limit, .. }
-            if *queue_limit != QueueLimit::None);
-        if limited {
-            let path = section.path_of("queue_limit");
-            let message = format!("`{path}` drops what `pause.mode` promises to keep");
-            log.warn(section.origin_of("queue_limit"), message, "a lossless switch has `queue_limit` `none`");
-        }
+        let here = NodeId::Switch(super::plan::SwitchId(u32::try_from(index).unwrap_or(u32::MAX)));
+        let links: Vec<&Link> = plan.links.iter().filter(|link| link.ends.contains(&here)).collect();
+        let rooms: Vec<Bytes> = links.iter().map(|link| room(link, longest_sent)).collect();
+        queue_limit(plan, index, section, &rooms, log);
         let config = match (rule, memory) {
             (StopRule::Static(config), _) => config,
-            (StopRule::Dynamic { .. }, Some(_)) => continue,
+            (StopRule::Dynamic { alpha_num, alpha_den, .. }, Some(memory)) => {
+                let alpha = (u128::from(alpha_num), u128::from(alpha_den));
+                dynamic_headroom(plan, index, section, (key, memory), alpha, &rooms, log);
+                continue;
+            }
             (StopRule::Dynamic { .. }, None) => {
                 let path = section.path_of("pause.rule");
                 log.wrong(section.origin_of("pause.rule"), format!("`{path}` follows an unlimited memory"))
@@ -90,10 +91,8 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
             }
         };
         let Some(memory) = memory else { continue };
-        let here = NodeId::Switch(super::plan::SwitchId(u32::try_from(index).unwrap_or(u32::MAX)));
-        let links = plan.links.iter().filter(|link| link.ends.contains(&here));
         if matches!(switch.buffering, Buffering::Voq { .. }) {
-            let worst = links.max_by_key(|link| room(link, longest_sent));
+            let worst = links.into_iter().max_by_key(|link| room(link, longest_sent));
             if let Some(link) = worst {
                 headroom_missing(
                     plan,
@@ -107,7 +106,7 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
                 );
             }
         } else {
-            let each = links.map(|link| (config.stop + room(link, longest_sent)).get());
+            let each = rooms.iter().map(|room| (config.stop + *room).get());
             let all = each.fold(0, u64::saturating_add).saturating_mul(classes as u64);
             let all = Bytes::new(all);
             if all > memory {
@@ -117,6 +116,106 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
                 log.warn(section.origin_of("memory"), message, "frames of a lossless class may be dropped");
             }
         }
+    }
+}
+
+/// A limit of queues against what pauses promise: it is wrong for a switch that loses nothing, and needed where
+/// traffic that may be lost shares the memory.
+fn queue_limit(plan: &Plan, index: usize, section: &Section, rooms: &[Bytes], log: &mut Log) {
+    let switch = &plan.switches[index];
+    let Buffering::OutputQueued { memory, queue_limit } = switch.buffering else { return };
+    let path = section.path_of("queue_limit");
+    let origin = section.origin_of("queue_limit");
+    let (lossy, rule) = match switch.flow_control {
+        FlowControl::Pfc { priorities, stop } => {
+            let data = plan.priorities().into_iter();
+            (data.filter(|priority| priorities & (1 << priority.get()) == 0).collect(), Some(stop))
+        }
+        FlowControl::Pause(rule) => (Vec::new(), Some(rule)),
+        FlowControl::Off => (Vec::new(), None),
+    };
+    if lossy.is_empty() {
+        if queue_limit != QueueLimit::None {
+            let message = format!("`{path}` drops what `pause.mode` promises to keep");
+            log.warn(origin, message, "a lossless switch has `queue_limit` `none`");
+        }
+        return;
+    }
+    if queue_limit == QueueLimit::None {
+        if let Some(memory) = memory {
+            let lossy: Vec<String> = lossy.iter().map(ToString::to_string).collect();
+            let (lossy, path) = (lossy.join(", "), section.path_of("memory"));
+            let message = format!(
+                "`{path}` is {memory} for all, and nothing stops priority {lossy}: it can take the whole of it from \
+                 the lossless ones"
+            );
+            let hint = "a `queue_limit`, a size or `dynamic`, bounds what each of its queues takes";
+            log.warn(section.origin_of("memory"), message, hint);
+        }
+        return;
+    }
+    let Some(StopRule::Static(config)) = rule else { return };
+    let most = rooms.iter().fold(Bytes::ZERO, |sum, room| sum + config.stop + *room);
+    if !matches!(queue_limit, QueueLimit::Static(limit) if limit >= most) {
+        let message = format!(
+            "`{path}` holds for lossless queues too, and one of them may hold {most} before all peers stop"
+        );
+        let hint = format!("a limit of {most} drops nothing of them, and still bounds what may be lost");
+        log.warn(origin, message, hint);
+    }
+}
+
+/// A threshold that follows the free memory leaves room for what still arrives: the memory free when every input
+/// is at its threshold, M / (1 + n alpha), against the headroom of all n.
+fn dynamic_headroom(
+    plan: &Plan,
+    index: usize,
+    section: &Section,
+    (key, memory): (&'static str, Bytes),
+    (alpha_num, alpha_den): (u128, u128),
+    rooms: &[Bytes],
+    log: &mut Log,
+) {
+    let switch = &plan.switches[index];
+    let classes = match switch.flow_control {
+        FlowControl::Pfc { priorities, .. } => {
+            plan.priorities().into_iter().filter(|priority| priorities & (1 << priority.get()) != 0).count()
+        }
+        FlowControl::Pause(_) | FlowControl::Off => 1,
+    } as u128;
+    let octets = |room: &Bytes| u128::from(room.get());
+    // Each input of a partitioned memory has its own.
+    let (inputs, needed) = match switch.buffering {
+        Buffering::Voq { .. } => (1, rooms.iter().map(octets).max().unwrap_or(0)),
+        Buffering::OutputQueued { .. } => {
+            (rooms.len() as u128 * classes, rooms.iter().map(octets).sum::<u128>() * classes)
+        }
+    };
+    let size = |octets: u128| Bytes::new(u64::try_from(octets).unwrap_or(u64::MAX));
+    let (path, whose) = (section.path_of(key), if inputs == 1 { "an input" } else { "its inputs" });
+    let all = u128::from(memory.get());
+    let enough = size((needed * (alpha_den + inputs * alpha_num)).div_ceil(alpha_den));
+    if all <= needed {
+        let message = format!(
+            "`{path}` is {memory}, and {} more can arrive at {whose} before the peers stop: nothing is left",
+            size(needed)
+        );
+        log.wrong(section.origin_of(key), message)
+            .hint(format!("give it {enough}, so that {} are free at the threshold", size(needed)));
+        return;
+    }
+    let free = all * alpha_den / (alpha_den + inputs * alpha_num);
+    if free < needed {
+        let message = format!(
+            "`{}` leaves {} of {memory} free with {whose} at the threshold, and {} more can arrive before the \
+             peers stop",
+            section.path_of("pause.alpha"),
+            size(free),
+            size(needed)
+        );
+        let part = (inputs * needed).div_ceil(all - needed);
+        let hint = format!("an `alpha` of 1/{part} leaves enough, or a `{path}` of {enough}");
+        log.warn(section.origin_of("pause.alpha"), message, hint);
     }
 }
 
