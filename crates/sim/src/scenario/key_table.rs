@@ -4,7 +4,7 @@
 
 use super::keys::{Form, Given, Key, MOST_RATE, MOST_SIZE, MOST_TIME, When};
 use Given::{Default as By, Optional, Preset, Required};
-use When::{Has, Is};
+use When::{Has, Is, Lacks};
 
 /// No upper end.
 const MOST: u64 = u64::MAX;
@@ -57,6 +57,8 @@ const RECEIVE_PAUSE: &[When] = &[Has(&["receive.pause"])];
 /// QCN, and what builds on it.
 const QCN: &[When] = &[Is("kind", &["qcn", "af-qcn", "fqcn"])];
 const QCN_BLAMING_ONE: &[When] = &[Is("kind", &["qcn", "af-qcn"])];
+const QCN_AT_INPUTS: &[When] = &[Is("kind", &["qcn", "af-qcn", "fqcn"]), Is("placement", &["input", "both"])];
+const QCN_BY_OCTETS: &[When] = &[Is("kind", &["qcn", "af-qcn", "fqcn"]), Lacks("byte_cycle")];
 const AF_QCN: &[When] = &[Is("kind", &["af-qcn"])];
 const PACED: &[When] = &[Is("pattern", &["constant", "bernoulli", "poisson", "on-off"])];
 const SPACED: &[When] = &[Is("pattern", &["constant", "poisson", "on-off"])];
@@ -68,6 +70,7 @@ const SETTLED: &[When] = &[Is("metric", &["settled"])];
 
 const MIB: &str = "802.1Q 32 (802.1Qau), IEEE8021-CN-MIB";
 const RZ: &str = "Unbiased QCN for scalable server-rack fabrics (RZ 3880), section III";
+const RZ_KEEP_ALIVE: &str = "Unbiased QCN for scalable server-rack fabrics (RZ 3880), section IV";
 const PAUSE: &str = "802.3 Annex 31B, 802.1Qbb";
 
 #[rustfmt::skip] // one key a line or two reads as the table it is
@@ -129,7 +132,7 @@ pub(super) const KEYS: &[Key] = &[
     key("switch", "pause.mode", Form::Word(&["off", "pause", "pfc"]), By("off"), "Whether inputs stop their peers before they overflow: not at all, all traffic, or by priority.").source(PAUSE),
     key("switch", "pause.rule", Form::Word(&["static", "dynamic"]), By("static"), "Whether the thresholds are fixed, or follow the memory still free.").when(PAUSING),
     key("switch", "pause.stop", SIZE, Required, "An input that holds more than this stops its peer (XOFF).").when(STATIC_STOP).source(PAUSE),
-    key("switch", "pause.go", SIZE, Required, "An input that holds less than this lets its peer go again (XON); at most `stop`.").when(STATIC_STOP).source(PAUSE),
+    key("switch", "pause.go", SIZE, Required, "An input that holds less than this lets its peer go again (XON); below `stop`.").when(STATIC_STOP).source(PAUSE),
     key("switch", "pause.alpha", Form::Factor, Required, "An input that holds more than this part of the free memory stops its peer.").when(DYNAMIC_STOP),
     key("switch", "pause.hysteresis", Form::Size(0, MOST_SIZE), By("3KiB"), "How far below the threshold an input lets its peer go again.").when(DYNAMIC_STOP),
     key("switch", "pause.quanta", Form::Count(1, 65_535), By("65535"), "The pause asked for at a time, in units of 512 bit times; it is refreshed at half of that.").when(PAUSING).source("802.3 31B.2"),
@@ -155,7 +158,7 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "profile", Form::Word(&["standard", "pseudo-code"]), Optional("as the preset reads it"), "Which reading of QCN: the standard's machines, or the pseudo-code 2.2 and 2.3. With a preset it sets the four switches in which they differ, without one all numbers.").when(QCN).source("802.1Q 32; QCN pseudo-code 2.2"),
     key("scheme", "placement", Form::Word(&["output", "input", "both"]), By("output"), "Where congestion points are: at the outputs of switches as in the standard, at their inputs, or both.").when(QCN).source(RZ),
     key("scheme", "culprit", Form::Word(&["arrival", "largest-occupancy", "random-occupancy"]), Preset("arrival"), "Which frame is blamed when a sample falls due: the one that arrived, one of the flow that holds most, or a random one of those held.").when(QCN_BLAMING_ONE).source(RZ),
-    key("scheme", "keep_alive", Form::Flag, Preset("false"), "Whether a clock goes on sampling while a buffer holds its peer paused.").when(QCN).source(RZ),
+    key("scheme", "keep_alive", Form::Flag, Preset("false"), "Whether a clock goes on sampling while an input holds its peer paused.").when(QCN_AT_INPUTS).source(RZ_KEEP_ALIVE),
     key("scheme", "set_point", Form::Size(100, U32), Preset("26kB"), "The queue length the loop steers to (cpQsp, Q_EQ).").when(QCN).source(MIB),
     key("scheme", "weight", Form::PowerOfTwo(-10, 10), Preset("2"), "How much the queue's growth counts against its length (cpW).").when(QCN).source(MIB),
     key("scheme", "sample_base", Form::Size(10_000, U32), Preset("150kB"), "Octets between samples while there is no congestion (cpSampleBase).").when(QCN).source(MIB),
@@ -163,7 +166,7 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "quantiser", Form::Word(&["sixty-threeths", "sixty-fourths", "top-bits"]), Preset("sixty-threeths"), "How feedback becomes six bits: floor(63·fb/F), min(63, floor(64·fb/F)), or the six top bits of F.").when(QCN).source("802.1Q 32.9.4"),
     key("scheme", "gd", Form::PowerOfTwo(-31, 0), Preset("1/128"), "Gain of a cut: a feedback of 63 cuts by 63 times this (rpgGd).").when(QCN).source(MIB),
     key("scheme", "min_decrease", Form::Percent(1, 100), Preset("50%"), "What a single cut leaves at the least (rpgMinDecFac).").when(QCN).source(MIB),
-    key("scheme", "byte_reset", Form::Size(2, U32), Preset("150kB"), "Octets of a byte cycle (rpgByteReset, BC_LIMIT).").when(QCN).source(MIB),
+    key("scheme", "byte_reset", Form::Size(2, U32), Preset("150kB"), "Octets of a byte cycle (rpgByteReset, BC_LIMIT).").when(QCN_BY_OCTETS).source(MIB),
     key("scheme", "byte_cycle", Form::Time(1_000_000, MOST_TIME / 1000), Optional("`byte_reset` octets at any rate"), "Makes byte cycles proportional to the rate: what the current rate carries in this time, instead of `byte_reset` octets.").when(QCN).source("Hayashi et al. 2011: 240us"),
     key("scheme", "time_reset", Form::Time(2, MOST_TIME / 1000), Preset("15ms"), "Length of a time cycle (rpgTimeReset, TIMER_PERIOD).").when(QCN).source(MIB),
     key("scheme", "threshold", Form::Count(1, U32), Preset("5"), "Cycles of fast recovery (rpgThreshold, FAST_RECOVERY_TH).").when(QCN).source(MIB),
@@ -196,7 +199,7 @@ pub(super) const KEYS: &[Key] = &[
     key("traffic", "stop", TIME, Optional("the end of the run"), "When it ends."),
     key("traffic", "message", SIZE, Optional("it does not end by itself"), "It ends after this much was offered."),
     key("traffic", "stagger", OFFSET, By("0s"), "How much later each source begins than the one before."),
-    key("traffic", "stagger_within", TIME, Optional("staggers add up"), "Staggers are taken modulo this."),
+    key("traffic", "stagger_within", TIME, Optional("staggers add up"), "Staggers are taken modulo this.").when(&[Has(&["stagger"])]),
 
     key("at", "time", OFFSET, Required, "When it happens."),
     key("at", "for", TIME, Optional("it stays so"), "After this long, things are as at the start of the run again."),

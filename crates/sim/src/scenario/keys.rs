@@ -104,6 +104,8 @@ pub enum When {
     Is(&'static str, &'static [&'static str]),
     /// While at least one of these keys of the section is stated.
     Has(&'static [&'static str]),
+    /// While this key of the section, which takes its place, is not stated.
+    Lacks(&'static str),
 }
 
 /// Every key, in the order of a file.
@@ -151,6 +153,7 @@ impl fmt::Display for When {
                 write!(f, "`{key}` is {}", super::problem::either(values.iter().copied()))
             }
             When::Has(keys) => write!(f, "there is {}", super::problem::either(keys.iter().copied())),
+            When::Lacks(key) => write!(f, "there is no `{key}`"),
         }
     }
 }

@@ -300,8 +300,10 @@ fn fill_reaction(reaction: &mut ReactionConfig, fill: &mut Fill<'_>) -> Option<(
     let percent = |percent: &u8| format!("{percent}%");
     let least = section.percent("min_decrease").map(|percent| percent as u8);
     fill.put("min_decrease", &mut reaction.min_decrease_percent, least, percent);
-    fill.put("byte_reset", &mut reaction.byte_reset, section.size("byte_reset"), ToString::to_string);
     reaction.byte_cycle = section.time("byte_cycle");
+    if reaction.byte_cycle.is_none() {
+        fill.put("byte_reset", &mut reaction.byte_reset, section.size("byte_reset"), ToString::to_string);
+    }
     fill.put("time_reset", &mut reaction.time_reset, section.time("time_reset"), ToString::to_string);
     let threshold = section.count("threshold").and_then(|count| u32::try_from(count).ok());
     fill.put("threshold", &mut reaction.threshold, threshold, ToString::to_string);

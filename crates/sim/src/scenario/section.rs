@@ -253,6 +253,7 @@ fn unmet(key: &Key, table: &Table) -> Option<&'static When> {
             !value.is_some_and(|value| values.contains(&value.as_str()))
         }
         When::Has(names) => !names.iter().any(|name| is_stated(key.section, name, table)),
+        When::Lacks(name) => is_stated(key.section, name, table),
     })
 }
 
@@ -308,6 +309,9 @@ fn report_unread(key: &Key, path: &str, when: &When, table: &Table, value: &Valu
             let names = either(names.iter().map(String::as_str));
             format!("`{}` is not read without {names}", path_of(key.name))
         }
+        When::Lacks(name) => {
+            format!("`{}` is not read beside `{}`", path_of(key.name), path_of(name))
+        }
     };
     let hint = match when {
         When::Is(selector, values) => {
@@ -320,6 +324,7 @@ fn report_unread(key: &Key, path: &str, when: &When, table: &Table, value: &Valu
             format!("it is read while `{}` is {}", path_of(selector), either(words))
         }
         When::Has(_) => key.doc.to_owned(),
+        When::Lacks(name) => format!("`{name}` takes its place: state one of the two"),
     };
     match when {
         // Whoever turns something off for once need not take its settings out of the file.

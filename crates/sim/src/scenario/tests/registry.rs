@@ -55,6 +55,7 @@ to = "h1"
 pattern = "poisson"
 load = "10%"
 stop = "9ms"
+stagger = "300ns"
 stagger_within = "1us"
 [[at]]
 time = "1ms"
@@ -98,7 +99,7 @@ title = "chain"
 run.length = "10ms"
 topology = { kind = "chain", hosts = [["h1"], ["h2"]], switches = 2, trunk = { rate = "10Gb/s", delay = "2us" } }
 switch = { input_memory = "1MB", output = { buffer = "100kB" }, pause = { mode = "pfc", stop = "100kB", go = "50kB", priorities = [0] } }
-scheme = { kind = "qcn", preset = "slides-10G", profile = "standard" }
+scheme = { kind = "qcn", placement = "both", preset = "slides-10G", profile = "standard" }
 traffic = [{ from = "h1", to = "h2", pattern = "constant", offer = "1Gb/s" }]
 at = [{ time = "1ms", port = "s1->s2", service = "1Gb/s" }]
 [axis.scheme]
