@@ -20,7 +20,7 @@ pub fn explain(path: &str) -> Result<String, String> {
         text.push_str(if index > 0 { "\n" } else { "" });
         text.push_str(&describe(key));
     }
-    let within: Vec<&Key> = keys().iter().filter(|key| key.section == path && !path.is_empty()).collect();
+    let within = keys_within(path);
     if !within.is_empty() {
         text.push_str(if text.is_empty() { "" } else { "\n" });
         let width = within.iter().map(|key| key.full_path().len()).max().unwrap_or(0);
@@ -52,6 +52,20 @@ pub fn explain(path: &str) -> Result<String, String> {
         format!("is it {}?", either(near.iter().map(String::as_str)))
     };
     Err(format!("there is no key `{path}`\nhint: {hint}"))
+}
+
+/// The keys of a section; of a table within one, or of a kind, if there is no such section.
+fn keys_within(path: &str) -> Vec<&'static Key> {
+    if path.is_empty() {
+        return Vec::new();
+    }
+    let own: Vec<&Key> = keys().iter().filter(|key| key.section == path).collect();
+    if !own.is_empty() {
+        return own;
+    }
+    let inner = format!("{path}.");
+    let is_within = |key: &&Key| key.path().starts_with(&inner) || key.full_path().starts_with(&inner);
+    keys().iter().filter(is_within).collect()
 }
 
 fn describe(key: &Key) -> String {

@@ -378,6 +378,23 @@ fn explain_knows_a_key_by_both_of_its_names() {
             .iter()
             .all(|kind| hosts.contains(&format!("topology.{kind}.hosts")))
     );
+    assert_snapshot!(explain("adapter.receive.pause").unwrap(), @"
+    adapter.receive.pause
+      When a host stops its switch.
+      in a file   [adapter] receive.pause
+      value       a table
+      default     none: a host never stops its switch
+
+    adapter.receive.pause.stop    A host whose receive buffer holds more than this stops its switch.
+    adapter.receive.pause.go      A host whose receive buffer holds less than this lets its switch go again.
+    adapter.receive.pause.quanta  The pause asked for at a time, in units of 512 bit times.
+    ");
+    let pause = explain("switch.pause").unwrap();
+    assert!(
+        ["switch.pause.mode", "switch.pause.pfc.priorities"].iter().all(|key| pause.contains(key)),
+        "{pause}"
+    );
+    assert!(explain("switch.pause.go").unwrap().contains("below `stop`"));
     assert!(explain("settled").unwrap().contains("a metric of claims"));
 }
 
