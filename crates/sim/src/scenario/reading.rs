@@ -45,6 +45,9 @@ fn read_as_asked(request: Request<'_>) -> Result<Scenario, Problems> {
     for flag in &flags {
         tree.merge(flag.clone());
     }
+    if log.problems.is_empty() {
+        refuse_control_characters("", &tree, &mut log);
+    }
     let axes = Axes::take(&mut tree, &mut log);
     if !log.problems.is_empty() {
         return Err(Problems(in_order(log.problems, request.file)));
@@ -116,6 +119,62 @@ fn typed(request: &Request<'_>, log: &mut Log) -> Table {
         }
     }
     tree
+}
+
+/// Names and texts go to terminals, tables and pages as they are; a control character would upset those.
+fn refuse_control_characters(path: &str, table: &Table, log: &mut Log) {
+    for (name, value) in &table.0 {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        if let Some(letter) = name.chars().find(|letter| letter.is_control()) {
+            let shown = visible(&path);
+            log.wrong(
+                &value.origin,
+                format!("the name `{shown}` has the control character U+{:04X}", u32::from(letter)),
+            )
+            .hint("names are printed as they are, so they are made of what can be seen");
+            continue;
+        }
+        refuse_control_characters_of(&path, value, log);
+    }
+}
+
+fn refuse_control_characters_of(path: &str, value: &Value, log: &mut Log) {
+    match &value.data {
+        Data::Table(table) => refuse_control_characters(path, table, log),
+        Data::List(values) => {
+            for (index, value) in values.iter().enumerate() {
+                refuse_control_characters_of(&format!("{path}.{index}"), value, log);
+            }
+        }
+        Data::Text(text) => {
+            let is_prose = path == "about";
+            let text = if is_prose { text.replace("\r\n", "\n") } else { text.clone() };
+            let is_wrong =
+                |letter: &char| letter.is_control() && !(is_prose && matches!(letter, '\n' | '\t'));
+            if let Some(letter) = text.chars().find(is_wrong) {
+                let number = u32::from(letter);
+                let hint = if is_prose {
+                    "line breaks and tabs alone are allowed"
+                } else {
+                    "it is printed as it is, so it is made of what can be seen; `about` may have several lines"
+                };
+                log.wrong(&value.origin, format!("`{path}` has the control character U+{number:04X}"))
+                    .hint(hint);
+            }
+        }
+        Data::Integer(_) | Data::Number(_) | Data::Flag(_) => {}
+    }
+}
+
+/// Text with its control characters spelled out.
+fn visible(text: &str) -> String {
+    text.chars()
+        .map(
+            |letter| {
+                if letter.is_control() { letter.escape_unicode().to_string() } else { letter.to_string() }
+            },
+        )
+        .collect()
 }
 
 /// What the command line lays over the file, in order.

@@ -1,7 +1,7 @@
 //! One wrong file each, and the message word for word.
 
 use super::super::check_text;
-use super::{RIGHT, and, instead, said, set};
+use super::{RIGHT, and, instead, said, set, warned};
 use insta::assert_snapshot;
 
 #[test]
@@ -561,5 +561,135 @@ fn a_fair_rate_that_cannot_be_compared_with_is_refused() {
     assert_snapshot!(fair("of = \"h1->h4\"\nrate = \"1Gb/s\"\n[[fair]]\nof = \"*\"\nrate = \"2Gb/s\""), @"
     a.toml:26: `fair.1.of`: `h1->h4` has a fair rate already
     hint: each flow has one; `!` takes flows away from a pattern
+    ");
+}
+
+#[test]
+fn what_another_key_makes_idle_is_refused() {
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h4\"\nstagger_within = \"1us\""), @"
+    a.toml:18: `traffic.0.stagger_within` is not read without `traffic.0.stagger`
+    hint: Staggers are taken modulo this.
+    ");
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h4\"\nstagger = \"1us\"\nstagger_within = \"2us\""), @"nothing");
+    let qcn = |keys: &str| instead("kind = \"qcn\"", &format!("kind = \"qcn\"\n{keys}"));
+    assert_snapshot!(qcn("keep_alive = true"), @"
+    a.toml:14: `scheme.keep_alive` is not read while `scheme.placement` is `output`
+    hint: it is read while `scheme.placement` is `both` or `input`
+    ");
+    assert_snapshot!(qcn("keep_alive = true\nplacement = \"input\""), @"nothing");
+    assert_snapshot!(qcn("keep_alive = true\nplacement = \"both\""), @"nothing");
+    assert_snapshot!(qcn("byte_reset = \"75kB\"\nbyte_cycle = \"240us\""), @"
+    a.toml:14: `scheme.byte_reset` is not read beside `scheme.byte_cycle`
+    hint: `byte_cycle` takes its place: state one of the two
+    ");
+    assert_snapshot!(qcn("byte_cycle = \"240us\""), @"nothing");
+}
+
+#[test]
+fn a_control_character_is_refused_where_it_is_printed() {
+    assert_snapshot!(instead("Three into one", r"Three\u001b[31m into one"), @"
+    a.toml:1: `title` has the control character U+001B
+    hint: it is printed as it is, so it is made of what can be seen; `about` may have several lines
+    ");
+    assert_snapshot!(instead("Three into one", r"Three\ninto one"), @"
+    a.toml:1: `title` has the control character U+000A
+    hint: it is printed as it is, so it is made of what can be seen; `about` may have several lines
+    ");
+    assert_snapshot!(instead("run =", "shows = \"p.\\u0007 1\"\nabout = \"a\\tb\\nc\\u0000\"\nrun ="), @"
+    a.toml:2: `shows` has the control character U+0007
+    hint: it is printed as it is, so it is made of what can be seen; `about` may have several lines
+    a.toml:3: `about` has the control character U+0000
+    hint: line breaks and tabs alone are allowed
+    ");
+    assert_snapshot!(instead("run =", "about = \"\"\"one\n\ttwo\r\nthree\"\"\"\nrun ="), @"nothing");
+    assert_snapshot!(instead("hosts = 4", r#"hosts = ["h1", "h2", "h3", "h4", "h\u007f"]"#), @"
+    a.toml:6: `topology.hosts.4` has the control character U+007F
+    hint: it is printed as it is, so it is made of what can be seen; `about` may have several lines
+    ");
+    assert_snapshot!(instead("to = \"h4\"", "to = \"h4\"\nname = \"f\\r\""), @"
+    a.toml:18: `traffic.0.name` has the control character U+000D
+    hint: it is printed as it is, so it is made of what can be seen; `about` may have several lines
+    ");
+    assert_snapshot!(and(r#"claim = "all \u0008 share""#), @"
+    a.toml:22: `expect.0.claim` has the control character U+0008
+    hint: it is printed as it is, so it is made of what can be seen; `about` may have several lines
+    ");
+    assert_snapshot!(and("[[figure]]\nkind = \"queue\"\ntitle = \"a\\u0085b\""), @"
+    a.toml:24: `figure.0.title` has the control character U+0085
+    hint: it is printed as it is, so it is made of what can be seen; `about` may have several lines
+    ");
+    assert_snapshot!(and("[axis.\"sch\\u001beme\"]\nnone = { scheme.kind = \"none\" }"), @r#"
+    a.toml:22: the name `axis.sch\u{1b}eme` has the control character U+001B
+    hint: names are printed as they are, so they are made of what can be seen
+    "#);
+    assert_snapshot!(and("[parameters]\n\"a\\nb\" = \"1ms\""), @r#"
+    a.toml:23: the name `parameters.a\u{a}b` has the control character U+000A
+    hint: names are printed as they are, so they are made of what can be seen
+    "#);
+    assert_snapshot!(and("[switches.\"s\\t1\"]\ninput_memory = \"1MB\""), @r#"
+    a.toml:22: the name `switches.s\u{9}1` has the control character U+0009
+    hint: names are printed as they are, so they are made of what can be seen
+    "#);
+}
+
+#[test]
+fn thresholds_that_follow_the_free_memory_leave_headroom() {
+    let dynamic = |memory: &str, alpha: &str| {
+        let switch =
+            format!("{memory}\npause = {{ mode = \"pause\", rule = \"dynamic\", alpha = \"{alpha}\" }}");
+        let old = "input_memory = \"150kB\"\npause = { mode = \"pause\", stop = \"110kB\", go = \"44kB\" }";
+        RIGHT.replacen(old, &switch, 1)
+    };
+    let shared = "kind = \"output-queued\"\nmemory = ";
+    assert_snapshot!(said(&dynamic("input_memory = \"5kB\"", "1")), @"
+    a.toml:9: `switch.input_memory` is 5kB, and 5624B more can arrive at an input before the peers stop: nothing is left
+    hint: give it 11248B, so that 5624B are free at the threshold
+    ");
+    assert_snapshot!(said(&dynamic(&format!("{shared}\"20kB\""), "1")), @"
+    a.toml:10: `switch.memory` is 20kB, and 22496B more can arrive at its inputs before the peers stop: nothing is left
+    hint: give it 112480B, so that 22496B are free at the threshold
+    ");
+    assert_snapshot!(warned(&dynamic("input_memory = \"10kB\"", "1")), @"
+    a.toml:10: `switch.pause.alpha` leaves 5kB of 10kB free with an input at the threshold, and 5624B more can arrive before the peers stop
+    hint: an `alpha` of 1/2 leaves enough, or a `switch.input_memory` of 11248B
+    ");
+    assert_snapshot!(warned(&dynamic("input_memory = \"11248B\"", "1")), @"");
+    assert_snapshot!(warned(&dynamic(&format!("{shared}\"100kB\""), "1")), @"
+    a.toml:11: `switch.pause.alpha` leaves 20kB of 100kB free with its inputs at the threshold, and 22496B more can arrive before the peers stop
+    hint: an `alpha` of 1/2 leaves enough, or a `switch.memory` of 112480B
+    ");
+    assert_snapshot!(warned(&dynamic(&format!("{shared}\"112480B\""), "1")), @"");
+    assert_snapshot!(warned(&dynamic(&format!("{shared}\"100kB\""), "1/2")), @"");
+}
+
+#[test]
+fn traffic_that_may_be_lost_needs_a_limit_where_it_shares_a_memory() {
+    let mixed = |limit: &str, priorities: &str| {
+        let switch = format!(
+            "kind = \"output-queued\"\nmemory = \"1MB\"\nqueue_limit = \"{limit}\"\n{}pause = {{ mode = \"pfc\", \
+             stop = \"20kB\", go = \"10kB\", priorities = {priorities} }}",
+            if limit == "dynamic" { "alpha = 1\n" } else { "" },
+        );
+        let old = "input_memory = \"150kB\"\npause = { mode = \"pause\", stop = \"110kB\", go = \"44kB\" }";
+        let text = RIGHT.replacen(old, &switch, 1);
+        format!("{text}[[traffic]]\nfrom = \"h1\"\nto = \"h4\"\npriority = 3\n")
+    };
+    assert_snapshot!(warned(&mixed("none", "[0]")), @"
+    a.toml:10: `switch.memory` is 1MB for all, and nothing stops priority 3: it can take the whole of it from the lossless ones
+    hint: a `queue_limit`, a size or `dynamic`, bounds what each of its queues takes
+    ");
+    assert_snapshot!(warned(&mixed("none", "[0, 3]")), @"");
+    assert_snapshot!(warned(&mixed("50kB", "[0]")), @"
+    a.toml:11: `switch.queue_limit` holds for lossless queues too, and one of them may hold 102496B before all peers stop
+    hint: a limit of 102496B drops nothing of them, and still bounds what may be lost
+    ");
+    assert_snapshot!(warned(&mixed("dynamic", "[0]")), @"
+    a.toml:11: `switch.queue_limit` holds for lossless queues too, and one of them may hold 102496B before all peers stop
+    hint: a limit of 102496B drops nothing of them, and still bounds what may be lost
+    ");
+    assert_snapshot!(warned(&mixed("102496B", "[0]")), @"");
+    assert_snapshot!(warned(&mixed("50kB", "[0, 3]")), @"
+    a.toml:11: `switch.queue_limit` drops what `pause.mode` promises to keep
+    hint: a lossless switch has `queue_limit` `none`
     ");
 }

@@ -55,6 +55,11 @@ fn said(text: &str) -> String {
     }
 }
 
+/// What a file that is right is warned of.
+fn warned(text: &str) -> String {
+    Problems(right(text).warnings).to_string()
+}
+
 /// What is said of the right file with one thing replaced.
 fn instead(old: &str, new: &str) -> String {
     assert!(RIGHT.contains(old), "there is no {old:?} in the right file");
