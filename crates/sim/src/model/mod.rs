@@ -88,8 +88,8 @@ impl World {
         }
         let (epochs, routes) = epochs(plan);
         let mut nodes: Vec<Node> = Vec::with_capacity(node_count);
-        for index in 0..plan.hosts.len() {
-            let host = Host::new(plan, index as u32, wires[index][0], seed, &mut net);
+        for (index, own) in wires.iter().enumerate().take(plan.hosts.len()) {
+            let host = Host::new(plan, index as u32, own[0], seed, &mut net);
             nodes.push(Node::Host(Box::new(host)));
         }
         for index in 0..plan.switches.len() {
@@ -183,7 +183,7 @@ impl World {
                 }
             }
             (What::ReceiveService { rate, .. }, Node::Host(host)) => {
-                host.receiver_mut().set_service(rate, net)
+                host.receiver_mut().set_service(rate, net);
             }
             (What::ReceiveService { .. }, Node::Switch(_)) => unreachable!("only a host receives"),
             (What::Link { up, .. }, Node::Host(host)) => host.set_link(up, net),
@@ -267,8 +267,14 @@ impl World {
                 match &mut self.nodes[*node as usize] {
                     Node::Host(host) => {
                         let receiver = host.receiver_mut();
-                        let (mean, peak) = receiver.meter.take(net.now, span);
-                        let (dropped, stopped) = receiver.take_counts(net.now);
+                        // One buffer for all priorities: it is shown at the first.
+                        let (mean, peak, dropped, stopped) = if data == 0 {
+                            let (mean, peak) = receiver.meter.take(net.now, span);
+                            let (dropped, stopped) = receiver.take_counts(net.now);
+                            (mean, peak, dropped, stopped)
+                        } else {
+                            (0, 0, 0, 0)
+                        };
                         say(Quantity::QueueMeanBytes, mean);
                         say(Quantity::QueuePeakBytes, peak);
                         say(Quantity::StoppedPs, stopped);

@@ -181,7 +181,7 @@ impl Switch {
             Body::Pause { .. } | Body::Pfc { .. } if !self.ports[port].sender.up => net.pool.free(handle),
             Body::Pause { quanta } => self.on_pause(port, None, quanta, handle, net),
             Body::Pfc { priority, quanta } => {
-                self.on_pause(port, Priority::new(priority), quanta, handle, net)
+                self.on_pause(port, Priority::new(priority), quanta, handle, net);
             }
             Body::Data { .. } | Body::Cnm { .. } => {
                 self.books.received += u64::from(frame.length);
