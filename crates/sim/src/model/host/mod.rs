@@ -121,7 +121,7 @@ impl Host {
             node: index,
             sender: Sender::new(index, 0, outbound),
             inbound,
-            receiver: Receiver::new(&host.adapter.receive, index, outbound, net),
+            receiver: Receiver::new(&host.adapter.receive, index, outbound),
             queueing: host.adapter.queueing,
             queues: vec![List::default(); numbers.queues as usize],
             waiting: vec![Ring::new(numbers.queues as usize); classes],

@@ -33,7 +33,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(super) fn new(receive: &plan::Receive, node: u32, outbound: u32, _net: &Net) -> Receiver {
+    pub(super) fn new(receive: &plan::Receive, node: u32, outbound: u32) -> Receiver {
         Receiver {
             node,
             outbound,

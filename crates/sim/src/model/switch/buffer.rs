@@ -1,6 +1,6 @@
 //! Where frames wait, and whether there is room for one more.
 
-use super::{At, Output, Switch, Virtual};
+use super::{At, Switch, Virtual};
 use crate::model::frame::{Frame, Handle, List, Pool};
 use crate::model::net::Net;
 use crate::scenario::plan::{Buffering, QueueLimit};
@@ -101,9 +101,9 @@ impl Waiting {
         }
     }
 
-    /// Length of the frame that [`pop`](Self::pop) would take.
+    /// Length of the frame that [`pop`](Self::pop) would take from a queue.
     #[inline]
-    pub(super) fn head_length(&self, _port: usize, _class: usize, queue: usize, pool: &Pool) -> u64 {
+    pub(super) fn head_length(&self, queue: usize, pool: &Pool) -> u64 {
         let head = match &self.kind {
             Kind::PerOutput(lists) | Kind::Staged { staged: lists, .. } => lists[queue].head(),
             Kind::PerInput(virtuals) => virtuals[queue].head(),
@@ -214,7 +214,7 @@ impl Switch {
                         (memory - used).saturating_mul(u64::from(alpha_num)) / u64::from(alpha_den.max(1))
                     }
                 };
-                let Output { meter, .. } = &self.outputs[output * self.classes + class];
+                let meter = &self.outputs[output * self.classes + class].meter;
                 let sending = self.ports[output].sender.sending(class, net.now);
                 if used + length > *memory || meter.level() + sending + length > limit {
                     Err(At::Output(output))

@@ -37,9 +37,9 @@ pub(crate) struct Switch {
     classes: usize,
     ports: Vec<Port>,
     /// One for each port and class, `port * classes + class`.
-    outputs: Vec<Output>,
+    outputs: Vec<Place>,
     /// Likewise.
-    inputs: Vec<Input>,
+    inputs: Vec<Place>,
     waiting: Waiting,
     /// Credits and output buffers, where there are any.
     crossing: Option<Crossing>,
@@ -66,9 +66,9 @@ struct Port {
     turns: Turns,
 }
 
-/// What waits for one port, in one class.
+/// What is held in one class for one port (an output), or was brought in by it (an input), and what happened there.
 #[derive(Debug, Default)]
-struct Output {
+struct Place {
     meter: Meter,
     watcher: Option<Watcher>,
     cnms: u64,
@@ -76,14 +76,13 @@ struct Output {
     drop_noted: bool,
 }
 
-/// What one port brought in and still is here, in one class.
-#[derive(Debug, Default)]
-struct Input {
-    meter: Meter,
-    watcher: Option<Watcher>,
-    cnms: u64,
-    dropped: u64,
-    drop_noted: bool,
+impl Place {
+    /// Mean and peak held, notifications and drops, since the last sample.
+    fn take(&mut self, span: quell_proto::units::Duration, now: Instant) -> [u64; 4] {
+        let (mean, peak) = self.meter.take(now, span);
+        self.drop_noted = false;
+        [mean, peak, std::mem::take(&mut self.cnms), std::mem::take(&mut self.dropped)]
+    }
 }
 
 /// Every octet that came in or was made here has gone out, was dropped, or is held.
@@ -126,8 +125,8 @@ impl Switch {
             node,
             id,
             classes,
-            outputs: (0..queues).map(|_| Output::default()).collect(),
-            inputs: (0..queues).map(|_| Input::default()).collect(),
+            outputs: (0..queues).map(|_| Place::default()).collect(),
+            inputs: (0..queues).map(|_| Place::default()).collect(),
             waiting: Waiting::new(&switch.buffering, ports.len(), classes),
             crossing,
             stops: Stops::new(&switch.flow_control, ports.len(), &net.classes),
@@ -290,7 +289,7 @@ impl Switch {
         }
         let base = port * self.classes;
         let waiting = &self.waiting;
-        let class = turns.pick(eligible, |class| waiting.head_length(port, class, base + class, &net.pool));
+        let class = turns.pick(eligible, |class| waiting.head_length(base + class, &net.pool));
         let (handle, is_last) = self.waiting.pop(port, class, &net.pool);
         if is_last {
             *ready &= !(1 << class);
@@ -443,10 +442,7 @@ impl Switch {
         span: quell_proto::units::Duration,
         now: Instant,
     ) -> [u64; 4] {
-        let output = &mut self.outputs[port * self.classes + class];
-        let (mean, peak) = output.meter.take(now, span);
-        output.drop_noted = false;
-        [mean, peak, std::mem::take(&mut output.cnms), std::mem::take(&mut output.dropped)]
+        self.outputs[port * self.classes + class].take(span, now)
     }
 
     /// Likewise of an input, and for how long it stopped its peer.
@@ -458,10 +454,8 @@ impl Switch {
         now: Instant,
     ) -> [u64; 5] {
         let stopped = self.stops.take_stopped(port, class, now);
-        let input = &mut self.inputs[port * self.classes + class];
-        let (mean, peak) = input.meter.take(now, span);
-        input.drop_noted = false;
-        [mean, peak, stopped, std::mem::take(&mut input.cnms), std::mem::take(&mut input.dropped)]
+        let [mean, peak, cnms, dropped] = self.inputs[port * self.classes + class].take(span, now);
+        [mean, peak, stopped, cnms, dropped]
     }
 }
 
