@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! cargo bench -p quell-sim
+//! cargo bench -p quell-sim -- lossless     # only works with this in their names
 //! ```
 //!
 //! Instructions are counted by valgrind (callgrind), under which this program runs itself a second and third time:
@@ -25,8 +26,14 @@ use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;
 
-const WORKS: [&str; 4] =
-    ["bench/incast-open", "bench/incast-lossless", "bench/permutation-open-16", "bench/permutation-open-128"];
+const WORKS: [&str; 6] = [
+    "bench/incast-open",
+    "bench/incast-lossless",
+    "bench/permutation-open-16",
+    "bench/permutation-open-128",
+    "bench/permutation-open-1024",
+    "qau/b1",
+];
 const PENDING: [u64; 4] = [100, 1_000, 10_000, 100_000];
 /// Turns of the agenda under the clock; a tenth of them under valgrind.
 const TURNS: u64 = 5_000_000;
@@ -40,13 +47,11 @@ fn main() {
             counted(name, part == "whole");
             return;
         }
-        _ => {
-            println!("speed takes no arguments");
-            return;
-        }
+        _ => {}
     }
+    let is_wanted = |name: &str| arguments.iter().all(|part| name.contains(part.as_str()));
     println!("{:28} {:>9} {:>9} {:>12} {:>12}", "the agenda alone", "pending", "", "ns/turn", "instr/turn");
-    for pending in PENDING {
+    for pending in PENDING.into_iter().filter(|_| is_wanted("agenda")) {
         let ns = best_of_five(|| turn_over(pending, TURNS)) / to_float(TURNS);
         let instructions =
             instructions(&format!("agenda:{pending}")).map(|all| to_float(all) / to_float(TURNS / 10));
@@ -57,7 +62,7 @@ fn main() {
         "{:28} {:>9} {:>9} {:>12} {:>12}",
         "a run, recording on", "hops", "events/hop", "ns/hop", "instr/hop"
     );
-    for work in WORKS {
+    for work in WORKS.into_iter().filter(|work| is_wanted(work)) {
         let plan = plan(work, 1);
         let mut outcome = None;
         let ns = best_of_five(|| outcome = Some(simulate(&plan)));

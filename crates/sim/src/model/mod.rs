@@ -40,8 +40,8 @@ pub(crate) struct World {
 
 #[derive(Debug)]
 enum Node {
-    Host(Box<Host>),
-    Switch(Box<Switch>),
+    Host(Host),
+    Switch(Switch),
 }
 
 /// An invariant that broke, by the numbers of the run.
@@ -90,12 +90,12 @@ impl World {
         let mut nodes: Vec<Node> = Vec::with_capacity(node_count);
         for (index, own) in wires.iter().enumerate().take(plan.hosts.len()) {
             let host = Host::new(plan, index as u32, own[0], seed, &mut net);
-            nodes.push(Node::Host(Box::new(host)));
+            nodes.push(Node::Host(host));
         }
         for index in 0..plan.switches.len() {
             let own = &wires[plan.hosts.len() + index];
             let switch = Switch::new(plan, SwitchId(index as u32), own, &routes, seed, &net);
-            nodes.push(Node::Switch(Box::new(switch)));
+            nodes.push(Node::Switch(switch));
         }
         let mut world = World {
             nodes,

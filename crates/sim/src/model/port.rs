@@ -8,7 +8,7 @@ use quell_proto::control::pause::PauseReceiver;
 use quell_proto::units::{Instant, Priority, Quanta, Rate};
 use quell_record::EventKind;
 
-/// The sending half of a port of a host or a switch.
+/// The sending half of a port of a host or a switch. What each frame touches stands together; the rest is a box away.
 #[derive(Debug)]
 pub(crate) struct Sender {
     /// The node it belongs to, and its number there.
@@ -16,58 +16,68 @@ pub(crate) struct Sender {
     port: u32,
     /// The wire it sends on.
     pub wire: u32,
+    /// Length and class of the frame of a queue that it sent last.
+    sending: (u16, u8),
+    /// One bit a class: held by the peer.
+    pub held: u8,
+    /// Whether the link works.
+    pub up: bool,
     /// Until when the frame it sent last keeps it from the next one.
     pub busy_until: Instant,
     /// Until when the frame it sent last is on the wire; a pause frame waits no longer than that.
     wire_until: Instant,
-    /// Length and class of the frame of a queue that it sent last.
-    sending: (u16, u8),
     /// When its next look for a frame is booked; [`Instant::NEVER`] if it is not.
     booked: Instant,
     /// Pause frames of its own, which go before everything else.
     pub control: List,
     /// How fast it is served, if slower than its wire.
-    service: Option<Speed>,
-    /// One bit a class: held by the peer.
-    pub held: u8,
+    service: Option<Box<Speed>>,
+    /// What it has carried since the last sample, for each class.
+    carried: Box<[Carried]>,
+    rare: Box<Rare>,
+}
+
+/// What a sender carried between samples.
+#[derive(Clone, Copy, Debug, Default)]
+struct Carried {
+    bytes: u64,
+    frames: u64,
+}
+
+/// What of a sender is needed only for pauses and samples.
+#[derive(Debug)]
+struct Rare {
     pauses: [PauseReceiver; 8],
     expiry_booked: Instant,
-    /// Whether the link works.
-    pub up: bool,
-    counts: [ClassCount; 8],
+    /// For each class, how long it was held since the last sample, and since when it is.
+    held: [(u64, Instant); 8],
     serviced_since: Instant,
     /// What its service rate would have carried since the last sample, up to `serviced_since`.
     serviceable: u64,
 }
 
-/// What a sender counts for each class between samples.
-#[derive(Clone, Copy, Debug, Default)]
-struct ClassCount {
-    bytes: u64,
-    frames: u64,
-    held_ps: u64,
-    held_since: Instant,
-}
-
 impl Sender {
-    pub(crate) fn new(node: u32, port: u32, wire: u32) -> Sender {
+    pub(crate) fn new(node: u32, port: u32, wire: u32, classes: usize) -> Sender {
         Sender {
             node,
             port,
             wire,
+            sending: (0, 0),
+            held: 0,
+            up: true,
             busy_until: Instant::START,
             wire_until: Instant::START,
-            sending: (0, 0),
             booked: Instant::NEVER,
             control: List::default(),
             service: None,
-            held: 0,
-            pauses: [PauseReceiver::default(); 8],
-            expiry_booked: Instant::NEVER,
-            up: true,
-            counts: [ClassCount::default(); 8],
-            serviced_since: Instant::START,
-            serviceable: 0,
+            carried: vec![Carried::default(); classes].into(),
+            rare: Box::new(Rare {
+                pauses: [PauseReceiver::default(); 8],
+                expiry_booked: Instant::NEVER,
+                held: [(0, Instant::START); 8],
+                serviced_since: Instant::START,
+                serviceable: 0,
+            }),
         }
     }
 
@@ -127,7 +137,7 @@ impl Sender {
             }
         }
         if matches!(body, Body::Data { .. }) {
-            let count = &mut self.counts[usize::from(class)];
+            let count = &mut self.carried[usize::from(class)];
             count.bytes += u64::from(length);
             count.frames += 1;
         }
@@ -139,7 +149,7 @@ impl Sender {
         self.up = up;
         let kind = if up { EventKind::LinkUp } else { EventKind::LinkDown };
         net.port_event(self.wire, 0, kind, None, 0);
-        self.pauses = [PauseReceiver::default(); 8];
+        self.rare.pauses = [PauseReceiver::default(); 8];
         self.review_pauses(None, net);
         while let Some(handle) = self.control.pop(&net.pool) {
             net.pool.free(handle);
@@ -149,7 +159,7 @@ impl Sender {
     /// Serves the port at `rate`, or at its wire's.
     pub(crate) fn set_service(&mut self, rate: Option<Rate>, net: &mut Net) {
         self.settle_service(net);
-        self.service = rate.map(Speed::new);
+        self.service = rate.map(|rate| Box::new(Speed::new(rate)));
         let shown = rate.unwrap_or(net.wires[self.wire as usize].speed.rate());
         let bps = i64::try_from(shown.bps()).unwrap_or(i64::MAX);
         net.port_event(self.wire, 0, EventKind::Service, None, bps);
@@ -160,8 +170,8 @@ impl Sender {
             Some(service) => service.rate(),
             None => net.wires[self.wire as usize].speed.rate(),
         };
-        self.serviceable += rate.carries_in(net.now - self.serviced_since).get();
-        self.serviced_since = net.now;
+        self.rare.serviceable += rate.carries_in(net.now - self.rare.serviced_since).get();
+        self.rare.serviced_since = net.now;
     }
 
     /// A pause frame of the peer arrived: all priorities, or one. Says whether something was let go.
@@ -169,7 +179,7 @@ impl Sender {
         let rate = net.wires[self.wire as usize].speed.rate();
         for class in 0..net.classes.len() {
             if priority.is_none_or(|priority| priority == net.classes[class]) {
-                self.pauses[class].on_quanta(net.now, quanta, rate);
+                self.rare.pauses[class].on_quanta(net.now, quanta, rate);
             }
         }
         self.review_pauses(priority, net)
@@ -177,10 +187,10 @@ impl Sender {
 
     /// A pause may have run out. Says whether something was let go.
     pub(crate) fn on_expiry(&mut self, net: &mut Net) -> bool {
-        if self.expiry_booked != net.now {
+        if self.rare.expiry_booked != net.now {
             return false;
         }
-        self.expiry_booked = Instant::NEVER;
+        self.rare.expiry_booked = Instant::NEVER;
         self.review_pauses(None, net)
     }
 
@@ -190,20 +200,20 @@ impl Sender {
         let mut next = Instant::NEVER;
         for class in 0..net.classes.len() {
             let bit = 1 << class;
-            let paused = self.pauses[class].is_paused(net.now);
+            let paused = self.rare.pauses[class].is_paused(net.now);
             if paused {
-                next = next.min(self.pauses[class].until().unwrap_or(Instant::NEVER));
+                next = next.min(self.rare.pauses[class].until().unwrap_or(Instant::NEVER));
             }
             if paused == (self.held & bit != 0) {
                 continue;
             }
             self.held ^= bit;
-            let count = &mut self.counts[class];
+            let (held_ps, since) = &mut self.rare.held[class];
             let kind = if paused {
-                count.held_since = net.now;
+                *since = net.now;
                 EventKind::Paused
             } else {
-                count.held_ps += (net.now - count.held_since).ps();
+                *held_ps += (net.now - *since).ps();
                 let_go = true;
                 EventKind::Resumed
             };
@@ -211,8 +221,8 @@ impl Sender {
                 net.port_event(self.wire, data, kind, None, shown);
             }
         }
-        if next < self.expiry_booked {
-            self.expiry_booked = next;
+        if next < self.rare.expiry_booked {
+            self.rare.expiry_booked = next;
             net.agenda.book(next, self.node, Lane::new(LaneKind::PauseExpiry, self.port));
         }
         let_go
@@ -220,21 +230,19 @@ impl Sender {
 
     /// Octets, frames and held time of a class since the last sample.
     pub(crate) fn take_counts(&mut self, class: usize, now: Instant) -> (u64, u64, u64) {
-        let held = self.held & (1 << class) != 0;
-        let count = &mut self.counts[class];
-        if held {
-            count.held_ps += (now - count.held_since).ps();
-            count.held_since = now;
+        let (held_ps, since) = &mut self.rare.held[class];
+        if self.held & (1 << class) != 0 {
+            *held_ps += (now - *since).ps();
+            *since = now;
         }
-        let taken = (count.bytes, count.frames, count.held_ps);
-        (count.bytes, count.frames, count.held_ps) = (0, 0, 0);
-        taken
+        let Carried { bytes, frames } = std::mem::take(&mut self.carried[class]);
+        (bytes, frames, std::mem::take(held_ps))
     }
 
     /// What the port could have carried since the last sample.
     pub(crate) fn take_serviceable(&mut self, net: &Net) -> u64 {
         self.settle_service(net);
-        std::mem::take(&mut self.serviceable)
+        std::mem::take(&mut self.rare.serviceable)
     }
 }
 
@@ -290,7 +298,7 @@ pub(crate) enum Turns {
     /// The highest class that is ready.
     Strict,
     /// Each in turn, for as long as its credit lasts.
-    InTurn(InTurn),
+    InTurn(Box<InTurn>),
 }
 
 /// Weighted or deficit round robin: a class gains its share when its turn comes, pays for each frame, and keeps
@@ -314,7 +322,7 @@ impl Turns {
                 (classes.iter().map(|class| u64::from(quanta[class.index()].max(1))).collect(), true)
             }
         };
-        Turns::InTurn(InTurn { credit: vec![0; shares.len()], shares, class: 0, by_octets })
+        Turns::InTurn(Box::new(InTurn { credit: vec![0; shares.len()], shares, class: 0, by_octets }))
     }
 
     /// Picks one of the ready classes (a bit each; at least one is set). `length` says how long the head frame of a

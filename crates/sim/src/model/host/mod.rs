@@ -119,7 +119,7 @@ impl Host {
             .collect();
         let mut built = Host {
             node: index,
-            sender: Sender::new(index, 0, outbound),
+            sender: Sender::new(index, 0, outbound, classes),
             inbound,
             receiver: Receiver::new(&host.adapter.receive, index, outbound),
             queueing: host.adapter.queueing,

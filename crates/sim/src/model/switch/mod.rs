@@ -110,7 +110,7 @@ impl Switch {
             .iter()
             .zip(0..)
             .map(|((outbound, inbound), port)| Port {
-                sender: Sender::new(node, port, *outbound),
+                sender: Sender::new(node, port, *outbound, classes),
                 inbound: *inbound,
                 ready: 0,
                 turns: Turns::new(switch.schedule, &net.classes),
