@@ -37,6 +37,10 @@ pub(crate) enum LaneKind {
     Change,
     /// The head of an incoming link arrives; the index is the port.
     Arrival,
+    /// The first cell on an incoming wire of a fabric arrives; the index is the inlet.
+    Cell,
+    /// A leaf of a fabric has mail; the index is its kind.
+    Message,
     /// A frame crosses the inside of a switch and reaches an output buffer; the index is the port.
     Crossing,
     /// A pause that a peer asked for may have run out; the index is the port.
@@ -55,6 +59,8 @@ pub(crate) enum LaneKind {
     Receive,
     /// An output's arbiter may grant again; the index is the port.
     Grant,
+    /// An outlet into a fabric may take another cell; the index is the outlet of a router, and zero at a leaf.
+    Outlet,
     /// A port may begin a frame; the index is the port.
     Transmit,
 }
@@ -70,9 +76,11 @@ impl Lane {
 
     /// Its kind.
     pub(crate) fn kind(self) -> LaneKind {
-        const KINDS: [LaneKind; 12] = [
+        const KINDS: [LaneKind; 15] = [
             LaneKind::Change,
             LaneKind::Arrival,
+            LaneKind::Cell,
+            LaneKind::Message,
             LaneKind::Crossing,
             LaneKind::PauseExpiry,
             LaneKind::Source,
@@ -82,6 +90,7 @@ impl Lane {
             LaneKind::KeepAlive,
             LaneKind::Receive,
             LaneKind::Grant,
+            LaneKind::Outlet,
             LaneKind::Transmit,
         ];
         KINDS[(self.0 >> Self::INDEX_BITS) as usize]

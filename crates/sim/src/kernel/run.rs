@@ -27,6 +27,8 @@ pub struct Outcome {
     pub events: u64,
     /// Frames carried over links.
     pub frame_hops: u64,
+    /// Cells carried over wires inside fabrics.
+    pub cell_hops: u64,
 }
 
 /// An invariant that does not hold. It ends the run: the model or the scenario is wrong, and no figure of the run can
@@ -63,6 +65,22 @@ pub enum Broken {
         now: Instant,
         /// The time of the event.
         event: Instant,
+    },
+    /// An input inside a fabric holds more than its sender had credit for.
+    Overrun {
+        /// The router.
+        node: String,
+        /// Octets held.
+        level: u64,
+        /// When.
+        at: Instant,
+    },
+    /// A fabric delivered frames of a flow out of order.
+    Order {
+        /// The flow.
+        flow: String,
+        /// When.
+        at: Instant,
     },
     /// A frame does not survive its own format.
     Octets {
@@ -103,6 +121,16 @@ impl fmt::Display for Broken {
             Broken::TimeRanBack { now, event } => {
                 write!(f, "an event of {} came up at {}", moment(event), moment(now))
             }
+            Broken::Overrun { node, level, at } => {
+                write!(
+                    f,
+                    "at {} an input of {node} holds {level} octets, more than it gave credit for",
+                    moment(at)
+                )
+            }
+            Broken::Order { flow, at } => {
+                write!(f, "at {} the fabric delivered a frame of {flow} behind a later one", moment(at))
+            }
             Broken::Octets { at, found } => {
                 write!(f, "at {} a frame does not survive its own format: {found}", moment(at))
             }
@@ -127,6 +155,7 @@ pub fn run(plan: &Plan, seed: u64, sink: &mut dyn Sink, control: &Control) -> Re
         complete: ended == end,
         events,
         frame_hops: world.hops(),
+        cell_hops: world.cell_hops(),
     };
     loop {
         let event = world.next_event();
@@ -200,7 +229,10 @@ fn world_broken(plan: &Plan, fault: &Fault) -> Result<(), Broken> {
         let node = node as usize;
         match node.checked_sub(plan.hosts.len()) {
             None => plan.hosts[node].name.clone(),
-            Some(switch) => plan.switches[switch].name.clone(),
+            Some(inner) => match (inner.checked_sub(plan.switches.len()), &plan.fabric) {
+                (Some(router), Some(fabric)) => fabric.routers[router].clone(),
+                _ => plan.switches[inner].name.clone(),
+            },
         }
     };
     Err(match fault.clone() {
@@ -214,6 +246,8 @@ fn world_broken(plan: &Plan, fault: &Fault) -> Result<(), Broken> {
             Broken::Books { node: name(node), at, came, went, held }
         }
         Fault::Octets { at, found } => Broken::Octets { at, found },
+        Fault::Overrun { node, at, level } => Broken::Overrun { node: name(node), level, at },
+        Fault::Order { flow, at } => Broken::Order { flow: plan.flows[flow as usize].name.clone(), at },
     })
 }
 

@@ -2,9 +2,10 @@
 //!
 //! The way of one frame: a source offers it to its [`host`]'s adapter; the adapter's turn, limiter and pauses let it on
 //! the wire ([`net`]); a [`switch`] charges it to its input, lets it wait for its output, and sends it on; the receiving
-//! host takes it in. Every node is one variant of [`Node`]; a new kind of node is one more, and its events are lanes of
+//! host takes it in. Switches that are the leaves of a [`fabric`] reach each other through it. Every node is one variant of [`Node`]; a new kind of node is one more, and its events are lanes of
 //! the agenda.
 
+mod fabric;
 mod frame;
 mod host;
 mod net;
@@ -17,10 +18,11 @@ mod switch;
 use crate::kernel::agenda::{Event, Lane, LaneKind};
 use crate::scenario::plan::{LinkId, Plan, SwitchId, What};
 use crate::topology::routing::Routes;
+use fabric::{Mesh, Passed, Router};
 use host::Host;
 use net::Net;
 pub(crate) use net::node_index;
-use quell_proto::units::{Duration, Instant, Priority};
+use quell_proto::units::{Duration, Instant, Priority, Rate};
 use quell_record::{EntityId, FlowTotals, Quantity, Sink};
 use std::sync::Arc;
 use switch::Switch;
@@ -36,12 +38,15 @@ pub(crate) struct World {
     /// The routes that hold after each change.
     epochs: Vec<usize>,
     sampled: Instant,
+    /// What the outputs of each router carry together.
+    router_rates: Vec<Rate>,
 }
 
 #[derive(Debug)]
 enum Node {
     Host(Host),
     Switch(Switch),
+    Router(Router),
 }
 
 /// An invariant that broke, by the numbers of the run.
@@ -53,6 +58,10 @@ pub(crate) enum Fault {
     Books { node: u32, at: Instant, came: u64, went: u64, held: u64 },
     /// A frame does not survive its own format.
     Octets { at: Instant, found: String },
+    /// An input of a router holds more than its sender had credit for.
+    Overrun { node: u32, at: Instant, level: u64 },
+    /// A fabric delivered frames of a flow out of order.
+    Order { flow: u32, at: Instant },
 }
 
 impl Fault {
@@ -75,6 +84,11 @@ impl World {
         }
         let mut net = Net::new(plan, classes, &data);
         let node_count = plan.hosts.len() + plan.switches.len();
+        let ends = plan.fabric.as_ref().map(|fabric| {
+            let (mesh, ends) = Mesh::new(plan, fabric, Duration::ZERO);
+            net.mesh = mesh;
+            ends
+        });
         // For each node, the wires of its ports: the one it sends on, the one that ends there.
         let mut wires: Vec<Vec<(u32, u32)>> = vec![Vec::new(); node_count];
         let mut taps = Vec::with_capacity(2 * plan.links.len());
@@ -94,8 +108,12 @@ impl World {
         }
         for index in 0..plan.switches.len() {
             let own = &wires[plan.hosts.len() + index];
-            let switch = Switch::new(plan, SwitchId(index as u32), own, &routes, seed, &net);
+            let switch = Switch::new(plan, SwitchId(index as u32), own, &routes, ends.as_ref(), seed, &net);
             nodes.push(Node::Switch(switch));
+        }
+        if let (Some(fabric), Some(ends)) = (&plan.fabric, &ends) {
+            let routers = Router::all(fabric, ends, nodes.len() as u32);
+            nodes.extend(routers.into_iter().map(Node::Router));
         }
         let mut world = World {
             nodes,
@@ -104,6 +122,7 @@ impl World {
             changes: plan.changes.iter().map(|change| change.what).collect(),
             epochs,
             sampled: Instant::START,
+            router_rates: (0..plan.routers().count()).map(|router| plan.router_rate(router)).collect(),
         };
         world.book_changes(plan);
         world
@@ -117,7 +136,8 @@ impl World {
                 What::ReceiveService { host, .. } => vec![host.0],
                 What::Link { link, .. } => {
                     let ends = plan.links[link.0 as usize].ends.map(|end| node_index(plan, end));
-                    let switches = plan.hosts.len() as u32..self.nodes.len() as u32;
+                    let first = plan.hosts.len() as u32;
+                    let switches = first..first + plan.switches.len() as u32;
                     let hosts = ends.into_iter().filter(|end| (*end as usize) < plan.hosts.len());
                     hosts.chain(switches).collect()
                 }
@@ -144,6 +164,7 @@ impl World {
         match &mut self.nodes[event.node as usize] {
             Node::Switch(switch) => switch.on_event(event.lane, &mut self.net),
             Node::Host(host) => host.on_event(event.lane, &mut self.net),
+            Node::Router(router) => router.on_event(event.lane, &mut self.net),
         }
     }
 
@@ -160,6 +181,11 @@ impl World {
     /// Frames carried over links so far.
     pub(crate) fn hops(&self) -> u64 {
         self.net.hops
+    }
+
+    /// Cells carried inside fabrics so far.
+    pub(crate) fn cell_hops(&self) -> u64 {
+        self.net.mesh.hops
     }
 
     /// The first invariant that broke, if one did.
@@ -186,6 +212,7 @@ impl World {
                 host.receiver_mut().set_service(rate, net);
             }
             (What::ReceiveService { .. }, Node::Switch(_)) => unreachable!("only a host receives"),
+            (_, Node::Router(_)) => unreachable!("a scenario cannot change the inside of a fabric"),
             (What::Link { up, .. }, Node::Host(host)) => host.set_link(up, net),
             (What::Link { link, up }, Node::Switch(switch)) => {
                 switch.set_epoch(self.epochs[number]);
@@ -194,6 +221,14 @@ impl World {
                 }
             }
         }
+    }
+
+    /// The routers inside a fabric, in order.
+    fn routers(&mut self) -> impl Iterator<Item = &mut Router> {
+        self.nodes.iter_mut().filter_map(|node| match node {
+            Node::Router(router) => Some(router),
+            Node::Host(_) | Node::Switch(_) => None,
+        })
     }
 
     /// Takes a sample of everything at `at`, for the time since the last one, and hands over the events since then.
@@ -212,11 +247,19 @@ impl World {
                         self.net.break_off(fault);
                     }
                 }
+                Node::Router(router) => {
+                    if let Some(fault) = router.audit(at) {
+                        self.net.break_off(fault);
+                    }
+                }
             }
         }
         sink.begin_samples(at);
+        let passed: Vec<Passed> = self.routers().map(Router::take_counts).collect();
         self.sample_ports(span, sink);
+        self.sample_router_outputs(&passed, span, sink);
         self.sample_inputs(span, sink);
+        self.sample_router_inputs(&passed, sink);
         self.sample_flows(sink);
     }
 
@@ -227,6 +270,7 @@ impl World {
             let sender = match &mut self.nodes[*node as usize] {
                 Node::Host(host) => &mut host.sender,
                 Node::Switch(switch) => switch.sender_mut(*port as usize),
+                Node::Router(_) => unreachable!("{NO_LINKS}"),
             };
             let serviceable = sender.take_serviceable(net);
             for data in 0..net.data_count() {
@@ -238,6 +282,7 @@ impl World {
                         let output = switch.take_output(*port as usize, class, span, net.now);
                         (switch.sender_mut(*port as usize), Some(output))
                     }
+                    Node::Router(_) => unreachable!("{NO_LINKS}"),
                 };
                 let (bytes, frames, held) = sender.take_counts(class, net.now);
                 if let Some([mean, peak, ..]) = output {
@@ -259,7 +304,7 @@ impl World {
 
     fn sample_inputs(&mut self, span: Duration, sink: &mut dyn Sink) {
         let net = &mut self.net;
-        let mut entity = (self.taps.len() * net.data_count()) as u32;
+        let mut entity = (self.taps.len() * net.data_count() + self.router_rates.len()) as u32;
         for (node, port) in &self.taps {
             for data in 0..net.data_count() {
                 let class = net.class_of_data(data);
@@ -289,9 +334,28 @@ impl World {
                         say(Quantity::CnmsSent, cnms);
                         say(Quantity::DroppedFrames, dropped);
                     }
+                    Node::Router(_) => unreachable!("{NO_LINKS}"),
                 }
                 entity += 1;
             }
+        }
+    }
+
+    fn sample_router_outputs(&self, passed: &[Passed], span: Duration, sink: &mut dyn Sink) {
+        let first = (self.taps.len() * self.net.data_count()) as u32;
+        for ((passed, rate), entity) in passed.iter().zip(&self.router_rates).zip(first..) {
+            let mut say = |quantity, value| sink.sample(EntityId(entity), quantity, signed(value));
+            say(Quantity::QueuePeakBytes, passed.output_peak);
+            say(Quantity::TxBytes, passed.octets);
+            say(Quantity::TxFrames, passed.cells);
+            say(Quantity::ServiceBytes, rate.carries_in(span).get());
+        }
+    }
+
+    fn sample_router_inputs(&self, passed: &[Passed], sink: &mut dyn Sink) {
+        let first = (2 * self.taps.len() * self.net.data_count() + self.router_rates.len()) as u32;
+        for (passed, entity) in passed.iter().zip(first..) {
+            sink.sample(EntityId(entity), Quantity::QueuePeakBytes, signed(passed.input_peak));
         }
     }
 
@@ -366,6 +430,9 @@ fn epochs(plan: &Plan) -> (Vec<usize>, Arc<[Routes]>) {
     }
     (epochs, states.iter().map(|state| Routes::compute(plan, state)).collect())
 }
+
+/// Why a router is never found at the end of a link.
+const NO_LINKS: &str = "the links of a plan do not lead into a fabric";
 
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)

@@ -5,6 +5,7 @@
 //! receiver.
 
 use super::Fault;
+use super::fabric::Mesh;
 use super::frame::{Frame, Handle, List, Pool};
 use super::octets;
 use crate::kernel::agenda::{Agenda, Lane, LaneKind};
@@ -23,6 +24,8 @@ pub(crate) struct Net {
     pub wires: Vec<Wire>,
     /// The frames.
     pub pool: Pool,
+    /// The inside of the fabric; empty where there is none.
+    pub mesh: Mesh,
     /// Octets each frame costs on a wire beyond its own.
     pub overhead: u64,
     /// The priorities in use, ascending: those of data, and that of notifications.
@@ -47,7 +50,10 @@ pub(crate) struct Net {
     pub fault: Option<Fault>,
     /// Compare every frame with its octets.
     check_octets: bool,
+    /// Whether frames of a flow must arrive in order: cells take any way through a fabric, frames do not.
+    keeps_order: bool,
     links: u32,
+    routers: u32,
 }
 
 /// One direction of a link, and the frames on it.
@@ -148,7 +154,10 @@ impl Net {
         }
         // Every direction of a link that is busy gives about two events a frame; half of them busy is a guess
         // that only tunes the agenda.
-        let events_per_second = wires.iter().map(|wire| wire.speed.rate.bps() / (1500 * 8)).sum::<u64>();
+        let cells =
+            plan.fabric.iter().flat_map(|fabric| &fabric.links).map(|link| link.rate.bps() / (256 * 8));
+        let frames = wires.iter().map(|wire| wire.speed.rate.bps() / (1500 * 8));
+        let events_per_second = frames.chain(cells).sum::<u64>();
         let class_of = |priority: Priority| {
             let class = classes.iter().position(|class| *class == priority);
             u8::try_from(class.expect("every priority of a flow is in use")).expect("eight classes at most")
@@ -171,6 +180,7 @@ impl Net {
             agenda: Agenda::new(events_per_second),
             wires,
             pool: Pool::default(),
+            mesh: Mesh::default(),
             overhead: plan.overhead.get(),
             data_classes: classes.iter().map(|class| data.iter().position(|data| data == class)).collect(),
             data_count: data.len(),
@@ -184,7 +194,9 @@ impl Net {
             hops: 0,
             fault: None,
             check_octets: plan.wire_check,
+            keeps_order: plan.fabric.is_some(),
             links: u32::try_from(plan.links.len()).expect("fewer than 2^32 links"),
+            routers: u32::try_from(plan.routers().count()).expect("fewer than 2^32 routers"),
         }
     }
 
@@ -227,6 +239,11 @@ impl Net {
         received.frames += 1;
         if sequence < received.next_sequence {
             received.reordered += 1;
+            if self.keeps_order {
+                let flow = frame.flow;
+                self.break_off(Fault::Order { flow, at: self.now });
+                return;
+            }
         } else {
             received.next_sequence = sequence + 1;
         }
@@ -288,7 +305,7 @@ impl Net {
         flow: Option<u32>,
         value: i64,
     ) {
-        let entity = EntityId((2 * self.links + wire) * self.data_count as u32 + data as u32);
+        let entity = EntityId((2 * self.links + wire) * self.data_count as u32 + self.routers + data as u32);
         self.note(entity, kind, flow, value);
     }
 
@@ -320,7 +337,7 @@ impl Net {
 
     /// The entity of a flow.
     pub(crate) fn flow_entity(&self, flow: u32) -> EntityId {
-        EntityId(4 * self.links * self.data_count as u32 + flow)
+        EntityId(4 * self.links * self.data_count as u32 + 2 * self.routers + flow)
     }
 
     /// The first broken invariant ends the run; later ones follow from it.

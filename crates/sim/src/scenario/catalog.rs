@@ -1,9 +1,12 @@
 //! What a run of a plan will record: every port, input and flow by name.
 
-use super::plan::{Buffering, NodeId, Pattern, Plan, Source};
-use quell_proto::units::Priority;
+use super::plan::{Buffering, InnerNode, NodeId, Pattern, Plan, Source};
+use quell_proto::units::{Priority, Rate};
 use quell_record::{Catalog, Entity, EntityKind};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The far end of all links of a router, in names.
+const INSIDE: &str = "fabric";
 
 impl Plan {
     /// The data priorities in use, lowest first.
@@ -22,9 +25,10 @@ impl Plan {
 
     /// The entities of a run: ports, inputs, then flows.
     ///
-    /// With P data priorities in use and L links, the port of end `e` of link `l` for priority number `p` has
-    /// the id `(2l + e)·P + p`; the input at the same end `2LP` more than that; flow `f` the id `4LP + f`. A port
-    /// is named `a->b` and an input `a<-b` by its own node first, with `#2`, `#3` for further links between
+    /// With P data priorities in use, L links and R routers inside a fabric, the port of end `e` of link `l` for
+    /// priority number `p` has the id `(2l + e)·P + p`, and all outputs of router `r` together `2LP + r`; the input at
+    /// the same end and all inputs of the router `2LP + R` more than that; flow `f` the id `4LP + 2R + f`. A port is
+    /// named `a->b` and an input `a<-b` by its own node first, with `#2`, `#3` for further links between
     /// the same nodes, and with `@priority` where there are several.
     pub fn catalog(&self) -> Catalog {
         let priorities = self.priorities();
@@ -46,6 +50,12 @@ impl Plan {
                 entities.extend(each.map(|(name, kind)| Entity { name, kind }));
             }
         }
+        for (router, name) in self.routers().enumerate() {
+            let rate_bps = self.router_rate(router).bps();
+            let (node, peer) = (name.to_owned(), INSIDE.to_owned());
+            let kind = EntityKind::Port { node, peer, rate_bps, of_switch: true };
+            entities.push(Entity { name: format!("{name}->{INSIDE}"), kind });
+        }
         for (link, names) in self.links.iter().zip(&ports) {
             for (end, name) in names.iter().enumerate() {
                 let (node, peer) = (link.ends[end], link.ends[1 - end]);
@@ -59,6 +69,11 @@ impl Plan {
                 entities.extend(each.map(|(name, kind)| Entity { name, kind }));
             }
         }
+        for name in self.routers() {
+            let capacity_bytes = self.fabric.as_ref().map(|fabric| fabric.input_buffer.get());
+            let kind = EntityKind::Input { node: name.to_owned(), peer: INSIDE.to_owned(), capacity_bytes };
+            entities.push(Entity { name: format!("{name}<-{INSIDE}"), kind });
+        }
         let demands = self.demands();
         entities.extend(self.flows.iter().zip(demands).map(|(flow, demand_bps)| Entity {
             name: flow.name.clone(),
@@ -70,6 +85,18 @@ impl Plan {
             },
         }));
         Catalog { entities, overhead_bytes: self.overhead.get() }
+    }
+
+    /// The names of the routers inside the fabric, if there is one.
+    pub(crate) fn routers(&self) -> impl Iterator<Item = &str> {
+        self.fabric.iter().flat_map(|fabric| fabric.routers.iter().map(String::as_str))
+    }
+
+    /// What the outputs of a router carry together.
+    pub(crate) fn router_rate(&self, router: usize) -> Rate {
+        let links = self.fabric.iter().flat_map(|fabric| &fabric.links);
+        let own = links.filter(|link| link.ends.iter().any(|end| *end == InnerNode::Router(router as u32)));
+        Rate::from_bps(own.map(|link| link.rate.bps()).sum())
     }
 
     /// What a node can hold of what comes in on one link.

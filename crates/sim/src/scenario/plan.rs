@@ -49,6 +49,8 @@ pub struct Plan {
     pub switches: Vec<Switch>,
     /// The links. A host has exactly one. The ports of a switch are numbered in the order of its links here.
     pub links: Vec<Link>,
+    /// What joins the switches out of sight, if they are the leaves of a fabric.
+    pub fabric: Option<Fabric>,
     /// How a switch chooses among equally short paths.
     pub tie_break: TieBreak,
     /// Every flow there can be; `(from, to, source)` is unique.
@@ -234,6 +236,54 @@ pub struct Link {
     pub rate: Rate,
     /// Propagation delay; more than zero.
     pub delay: Duration,
+}
+
+/// A network of cells inside one large switch, of which the switches of the plan are the edge.
+///
+/// Its links are no [`Link`]s: nothing but cells travels on them, and a recording sums them up by router.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fabric {
+    /// The names of the routers inside; those of a leaf-spine fabric are its spines.
+    pub routers: Vec<String>,
+    /// What joins leaves and routers.
+    pub links: Vec<InnerLink>,
+    /// The most octets of a frame that one cell carries.
+    pub cell: Bytes,
+    /// Octets of a cell beyond those.
+    pub header: Bytes,
+    /// Room at each input of a router, for each virtual channel; the sender holds credits for it.
+    pub input_buffer: Bytes,
+    /// Room at each output of a router.
+    pub output_buffer: Bytes,
+    /// Time from the last octet of a cell at a router's input to its first octet at the output, if that is free.
+    pub router_latency: Duration,
+    /// Time from a request to its arrival at the arbiter of the output.
+    pub request_latency: Duration,
+    /// Time from a grant to its arrival at the input that asked.
+    pub grant_latency: Duration,
+}
+
+/// A full-duplex link inside a fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InnerLink {
+    /// Its two ends.
+    pub ends: [InnerNode; 2],
+    /// Rate of each direction.
+    pub rate: Rate,
+    /// Propagation delay; more than zero.
+    pub delay: Duration,
+    /// Whether a cell that crosses it goes on in the next virtual channel, as links between the groups of a
+    /// Dragonfly make it do lest cells wait for each other in a circle.
+    pub lifts: bool,
+}
+
+/// What a link inside a fabric leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum InnerNode {
+    /// A leaf: a switch of the plan.
+    Leaf(SwitchId),
+    /// A router, by its number in [`Fabric::routers`].
+    Router(u32),
 }
 
 /// How a switch chooses among equally short paths.

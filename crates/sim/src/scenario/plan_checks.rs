@@ -54,12 +54,22 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
             too_small(section, key, size, longest, log);
         };
         let (memory, key) = match switch.buffering {
+            Buffering::OutputQueued { .. } if plan.fabric.is_some() => {
+                log.wrong(section.origin_of("kind"), "the leaves of a fabric queue at their inputs")
+                    .hint("set `switch.kind` to `voq`, and state `switch.output.buffer`");
+                return;
+            }
             Buffering::OutputQueued { memory, queue_limit } => {
                 fits("memory", memory);
                 if let QueueLimit::Static(limit) = queue_limit {
                     fits("queue_limit", Some(limit));
                 }
                 (memory, "memory")
+            }
+            Buffering::Voq { output: None, .. } if plan.fabric.is_some() => {
+                log.wrong(section.origin_of("output"), "the leaves of a fabric have no output buffers")
+                    .hint("a frame crosses when its output has room: state `switch.output.buffer`");
+                return;
             }
             Buffering::Voq { input_memory, output } => {
                 fits("input_memory", input_memory);

@@ -4,7 +4,7 @@ use super::plan::{HostId, NodeId, SwitchId, TieBreak};
 use super::problem::{Log, suggest};
 use super::section::{MOST_NODES, Section};
 use super::value::Origin;
-use crate::topology::{Line, Network, Spec};
+use crate::topology::{Cells, Line, Network, Rack, Spec};
 use quell_proto::units::{Duration, Rate};
 use std::collections::BTreeMap;
 
@@ -64,8 +64,109 @@ fn spec(section: &Section, links: &[Section], link: Line, log: &mut Log) -> Opti
             }
             Spec::FatTree { k: u32::try_from(k).ok()? }
         }
+        "rack" => Spec::Rack(rack(section, link, log)?),
         _ => graph(section, links, link, log)?,
     })
+}
+
+/// A rack whose parts can work together.
+fn rack(section: &Section, link: Line, log: &mut Log) -> Option<Rack> {
+    let count = |key| section.count(key).and_then(|count| u32::try_from(count).ok());
+    let (racks, each, ports) = (count("racks")?, count("leaves")?, count("ports")?);
+    let (spines, spine_ports) = (count("spines")?, count("spine_ports")?);
+    let uplink = Line { rate: section.rate("uplink.rate")?, delay: section.time("uplink.delay")? };
+    let cells = Cells {
+        payload: section.size("cell")?,
+        header: section.size("header")?,
+        input_buffer: section.size("spine.input_buffer")?,
+        output_buffer: section.size("spine.output_buffer")?,
+        router_latency: section.time("spine.latency")?,
+        request_latency: section.time("request_latency")?,
+        grant_latency: section.time("grant_latency")?,
+    };
+    let before = log.problems.len();
+    let leaves = racks * each;
+    if leaves > spine_ports {
+        let message = format!(
+            "{racks} racks of {each} leaves are {leaves} leaves, and a spine has {spine_ports} ports for them"
+        );
+        let stated = ["racks", "leaves"].into_iter().find(|key| section.is_stated(key));
+        log.wrong(section.origin_of(stated.unwrap_or("spine_ports")), message)
+            .hint("every leaf takes a port of every spine: state more `spine_ports`, or fewer leaves");
+    }
+    let hosts = u64::from(leaves) * u64::from(ports);
+    if hosts + u64::from(leaves) > MOST_FABRIC_INPUTS {
+        let message = format!("{leaves} leaves with {ports} ports each are {hosts} hosts");
+        log.wrong(section.origin_of("leaves"), message)
+            .hint(format!("hosts and leaves of a fabric are at most {MOST_FABRIC_INPUTS} together"));
+    }
+    cells_fit(section, &cells, ["spine.input_buffer", "spine.output_buffer"], log);
+    let servers = u128::from(link.rate.bps()) * u128::from(ports);
+    if spines == 0 {
+        let message = format!(
+            "`{}` is 0: a leaf takes in {} by {ports} ports and has no way to pass them on",
+            section.path_of("spines"),
+            rate(servers)
+        );
+        let needed = servers.div_ceil(u128::from(uplink.rate.bps()));
+        log.wrong(section.origin_of("spines"), message)
+            .hint(format!("{needed} uplinks of {} carry as much", uplink.rate));
+    } else {
+        oversubscribed(section, &cells, (ports, link.rate), (spines, uplink.rate), log);
+    }
+    if log.problems.len() > before {
+        return None;
+    }
+    let cells = (section.text("form")? == "cells").then_some(cells);
+    Some(Rack { leaves, ports, spines, uplink, cells })
+}
+
+/// Inputs of a fabric are numbered in 16 bits.
+const MOST_FABRIC_INPUTS: u64 = 65_535;
+
+/// A cell fits the buffers it must pass.
+fn cells_fit(section: &Section, cells: &Cells, keys: [&'static str; 2], log: &mut Log) {
+    let cell = cells.payload + cells.header;
+    for (key, buffer) in keys.into_iter().zip([cells.input_buffer, cells.output_buffer]) {
+        if cell > buffer {
+            let message = format!(
+                "`{}` is {buffer}, and a cell of {} and its header of {} are {cell}",
+                section.path_of(key),
+                cells.payload,
+                cells.header
+            );
+            log.wrong(section.origin_of(key), message).hint("no full cell would ever fit");
+        }
+    }
+}
+
+/// Uplinks that carry less than the server ports bring in: allowed, and no longer free of blocking.
+fn oversubscribed(
+    section: &Section,
+    cells: &Cells,
+    (ports, port): (u32, Rate),
+    (uplinks, uplink): (u32, Rate),
+    log: &mut Log,
+) {
+    let servers = u128::from(port.bps()) * u128::from(ports);
+    let whole = u128::from((cells.payload + cells.header).get());
+    let carried = u128::from(uplink.bps()) * u128::from(uplinks) * u128::from(cells.payload.get()) / whole;
+    if carried < servers {
+        let message = format!(
+            "the fabric blocks: a leaf takes in {} by {ports} ports and passes on {} by {uplinks} uplinks, headers \
+             of cells left out, {}%",
+            rate(servers),
+            rate(carried),
+            carried * 100 / servers
+        );
+        let needed = (servers * whole).div_ceil(u128::from(uplink.bps()) * u128::from(cells.payload.get()));
+        log.warn(section.origin_of("spines"), message, format!("{needed} uplinks of {uplink} do not block"));
+    }
+}
+
+/// A rate for people, rounded down to whole megabits.
+fn rate(bps: u128) -> Rate {
+    Rate::from_bps(u64::try_from(bps / 1_000_000 * 1_000_000).unwrap_or(u64::MAX))
 }
 
 fn numbered(first: u64, count: u64) -> Vec<String> {
@@ -106,7 +207,7 @@ fn groups(section: &Section, log: &mut Log) -> Option<Vec<Vec<String>>> {
 fn graph(section: &Section, links: &[Section], link: Line, log: &mut Log) -> Option<Spec> {
     let hosts = section.names("hosts")?.to_vec();
     let switches = section.names("switches")?.to_vec();
-    let network = Network { hosts: hosts.clone(), switches: switches.clone(), links: Vec::new() };
+    let network = Network { hosts: hosts.clone(), switches: switches.clone(), ..Network::default() };
     let known = by_name(&network);
     let mut joined = Vec::new();
     for part in links {
@@ -186,6 +287,7 @@ fn sound(network: &Network, section: &Section, log: &mut Log) -> bool {
             .hint("a host has exactly one link; what forwards is a switch");
     }
     if log.problems.len() == before
+        && network.fabric.is_none()
         && let Some((here, there)) = apart(network)
     {
         log.wrong(section.origin_of("links"), format!("there is no way from `{here}` to `{there}`"))

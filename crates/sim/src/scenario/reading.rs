@@ -362,6 +362,7 @@ impl Sections {
             hosts: hosts(&network, &adapter.unwrap_or_else(plan_nodes::plain_adapter)),
             switches,
             links: network.links.clone(),
+            fabric: network.fabric.clone(),
             tie_break: plan_network::tie_break(&self.topology).unwrap_or(TieBreak::Hash),
             flows: traffic.flows,
             sources: traffic.sources,

@@ -11,14 +11,15 @@
 mod chain;
 mod fat_tree;
 mod graph;
+mod rack;
 pub mod routing;
 mod star;
 mod tree;
 
 pub use routing::Routes;
 
-use crate::scenario::plan::{HostId, Link, NodeId, SwitchId};
-use quell_proto::units::{Duration, Rate};
+use crate::scenario::plan::{Fabric, HostId, Link, NodeId, SwitchId};
+use quell_proto::units::{Bytes, Duration, Rate};
 
 /// A topology and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,42 @@ pub enum Spec {
         /// Which two nodes each link joins, and what it is.
         links: Vec<([NodeId; 2], Line)>,
     },
+    /// Leaves and spines, or the one switch that they amount to.
+    Rack(Rack),
+}
+
+/// A server rack, or several: leaves with server ports, each joined to every spine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rack {
+    /// How many leaves, over all racks.
+    pub leaves: u32,
+    /// Server ports of a leaf.
+    pub ports: u32,
+    /// How many spines.
+    pub spines: u32,
+    /// What joins a leaf and a spine.
+    pub uplink: Line,
+    /// What the cells of the fabric are and where they wait; `None` for the fast form, one switch with all the ports.
+    pub cells: Option<Cells>,
+}
+
+/// What the cells of a fabric are, where they wait and what they wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cells {
+    /// The most octets of a frame that one cell carries.
+    pub payload: Bytes,
+    /// Octets of a cell beyond those.
+    pub header: Bytes,
+    /// Room at each input of a spine or router.
+    pub input_buffer: Bytes,
+    /// Room at each output of a spine or router.
+    pub output_buffer: Bytes,
+    /// What a spine or router takes to pass a cell on.
+    pub router_latency: Duration,
+    /// How long a request is on its way.
+    pub request_latency: Duration,
+    /// How long a grant is on its way.
+    pub grant_latency: Duration,
 }
 
 /// What a link is made of.
@@ -72,6 +109,8 @@ pub struct Network {
     pub switches: Vec<String>,
     /// What joins them.
     pub links: Vec<Link>,
+    /// What joins the switches out of sight, if they are the leaves of a fabric.
+    pub fabric: Option<Fabric>,
 }
 
 impl Spec {
@@ -83,6 +122,7 @@ impl Spec {
             Spec::Tree { hosts } => tree::tree(hosts, link, trunk),
             Spec::FatTree { k } => fat_tree::fat_tree(*k, link, trunk),
             Spec::Graph { hosts, switches, links } => graph::graph(hosts, switches, links),
+            Spec::Rack(parts) => rack::rack(parts, link),
         }
     }
 }

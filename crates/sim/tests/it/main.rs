@@ -4,6 +4,7 @@ mod adapters;
 mod benchworks;
 mod conservation;
 mod determinism;
+mod fabric;
 mod failures;
 mod figures;
 mod lossless;

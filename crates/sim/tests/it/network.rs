@@ -41,6 +41,7 @@ pub(crate) fn graph(hosts: u32, switches: u32, ends: &[[NodeId; 2]], rate: Rate,
             })
             .collect(),
         links: ends.iter().map(|ends| Link { ends: *ends, rate, delay }).collect(),
+        fabric: None,
         tie_break: TieBreak::First,
         flows: Vec::new(),
         sources: Vec::new(),

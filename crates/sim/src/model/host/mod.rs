@@ -166,7 +166,13 @@ impl Host {
                     self.send_control(go, net);
                 }
             }
-            LaneKind::Change | LaneKind::Crossing | LaneKind::KeepAlive | LaneKind::Grant => {
+            LaneKind::Change
+            | LaneKind::Cell
+            | LaneKind::Message
+            | LaneKind::Crossing
+            | LaneKind::KeepAlive
+            | LaneKind::Grant
+            | LaneKind::Outlet => {
                 unreachable!("a host books no {:?}", lane.kind())
             }
         }

@@ -34,12 +34,14 @@ enum Room {
 }
 
 impl Waiting {
-    pub(super) fn new(buffering: &Buffering, ports: usize, classes: usize) -> Waiting {
+    /// Queues for frames that come in by `ports` and are for one of `outputs`; those of a leaf are the outputs of its
+    /// whole fabric.
+    pub(super) fn new(buffering: &Buffering, ports: usize, outputs: usize, classes: usize) -> Waiting {
         let queues = ports * classes;
         // One input more than there are ports, for frames made in the switch.
         let virtuals = || {
             let lists = vec![List::default(); ports + 1].into_boxed_slice();
-            vec![Virtual { lists, ring: crate::model::ring::Ring::new(ports + 1) }; queues]
+            vec![Virtual { lists, ring: crate::model::ring::Ring::new(ports + 1) }; outputs * classes]
         };
         let octets = |limit: Option<Bytes>| limit.map_or(u64::MAX, Bytes::get);
         let (kind, room) = match buffering {
@@ -127,6 +129,14 @@ impl Waiting {
         virtuals[queue].pop(pool).expect("a request was there")
     }
 
+    /// Takes the next frame of one input for an output.
+    pub(super) fn take(&mut self, queue: usize, input: usize, pool: &Pool) -> Handle {
+        let Kind::Staged { virtuals, .. } = &mut self.kind else {
+            unreachable!("only output buffers grant");
+        };
+        virtuals[queue].take(input, pool).expect("what was granted waits")
+    }
+
     /// Every list with frames that one input brought, in one class; of output queues, all of them.
     pub(super) fn lists_of_input(&self, input: usize, class: usize) -> impl Iterator<Item = &List> {
         let (lists, virtuals): (&[List], &[Virtual]) = match &self.kind {
@@ -186,11 +196,17 @@ impl Virtual {
     #[inline]
     fn pop(&mut self, pool: &Pool) -> Option<Handle> {
         let input = self.ring.round().next()?;
+        let handle = self.take(input, pool);
+        self.ring.served(input);
+        handle
+    }
+
+    #[inline]
+    fn take(&mut self, input: usize, pool: &Pool) -> Option<Handle> {
         let handle = self.lists[input].pop(pool);
         if self.lists[input].is_empty() {
             self.ring.remove(input);
         }
-        self.ring.served(input);
         handle
     }
 }

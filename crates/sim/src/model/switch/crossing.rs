@@ -6,7 +6,7 @@
 
 use super::{At, Switch};
 use crate::kernel::agenda::{Lane, LaneKind};
-use crate::model::frame::{Body, List};
+use crate::model::frame::{Body, Handle, List};
 use crate::model::net::{Net, Speed};
 use crate::scenario::plan::OutputStage;
 use quell_proto::units::{Instant, Rate};
@@ -112,10 +112,15 @@ impl Switch {
         if let Some(next) = flight.head() {
             net.agenda.book(net.pool.get(next).due, self.node, Lane::new(LaneKind::Crossing, port as u32));
         }
+        crossing.inside -= u64::from(net.pool.get(handle).frame.length);
+        self.reach_output(handle, port, net);
+    }
+
+    /// A frame comes to wait in its output's own buffer, where room was kept for it.
+    pub(super) fn reach_output(&mut self, handle: Handle, port: usize, net: &mut Net) {
         let frame = net.pool.get(handle).frame;
         let class = frame.class as usize;
         let queue = port * self.classes + class;
-        crossing.inside -= u64::from(frame.length);
         if !self.ports[port].sender.up {
             self.vacate(port, class, u64::from(frame.length), net);
             return self.lose(handle, At::Output(port), false, net);
@@ -148,6 +153,10 @@ impl Switch {
 
     /// A frame has left an output buffer: there is room for another grant.
     pub(super) fn vacate(&mut self, port: usize, class: usize, length: u64, net: &mut Net) {
+        if let Some(leaf) = &mut self.leaf {
+            leaf.arbiter.vacate(port, class, length);
+            return self.grant_over_fabric(port, net);
+        }
         if let Some(crossing) = &mut self.crossing {
             crossing.granted[port * self.classes + class] -= length;
         }

@@ -232,7 +232,7 @@ impl Switch {
                 let own = list.iter(&net.pool).map(|(_, slot)| slot).filter(is_own);
                 let octets: u64 = own.map(|slot| u64::from(slot.frame.length)).sum();
                 if octets > fullest.map_or(0, |(most, _)| most) {
-                    fullest = Some((octets, (self.ports[output].sender.wire, data)));
+                    fullest = Some((octets, (self.wire_of_output(output), data)));
                 }
             }
         }

@@ -3,15 +3,18 @@
 //! One model serves both kinds of memory. What differs is where frames wait ([`buffer`]): in a queue per output, or
 //! in virtual output queues per input, with or without a buffer and an arbiter at the output ([`crossing`]).
 //! Whatever the kind, an *input* is what one port brought in and still is here, an *output* is what waits for one
-//! port; flow control watches inputs, congestion points watch either ([`congestion`]).
+//! port; flow control watches inputs, congestion points watch either ([`congestion`]). A leaf of a fabric is such a switch
+//! too, with outputs that other leaves have ([`over_fabric`]).
 
 mod buffer;
 mod congestion;
 mod crossing;
 mod flow_control;
+mod over_fabric;
 mod tally;
 
 use super::Fault;
+use super::fabric::{Ends, Leaf, Mail};
 use super::frame::{Body, Frame, Handle, List};
 use super::net::Net;
 use super::port::{Meter, Sender, Turns};
@@ -43,6 +46,8 @@ pub(crate) struct Switch {
     waiting: Waiting,
     /// Credits and output buffers, where there are any.
     crossing: Option<Crossing>,
+    /// What there is instead, if this is a leaf of a fabric.
+    leaf: Option<Box<Leaf>>,
     stops: Stops,
     congestion: Option<CongestionPoints>,
     /// For each host, the port towards it, [`CHOICE`] if there are several, [`NOWHERE`] if there is none.
@@ -100,6 +105,7 @@ impl Switch {
         id: SwitchId,
         wires: &[(u32, u32)],
         routes: &Arc<[Routes]>,
+        ends: Option<&Ends>,
         seed: u64,
         net: &Net,
     ) -> Switch {
@@ -117,18 +123,25 @@ impl Switch {
             })
             .collect();
         let queues = ports.len() * classes;
-        let crossing = match switch.buffering {
-            Buffering::Voq { output: Some(stage), .. } => Some(Crossing::new(stage, ports.len(), classes)),
-            _ => None,
+        let (crossing, leaf) = match (&switch.buffering, &plan.fabric, ends) {
+            (Buffering::Voq { output: Some(stage), .. }, Some(fabric), Some(ends)) => {
+                (None, Some(Box::new(Leaf::new(plan, fabric, stage, id, ends, net))))
+            }
+            (Buffering::Voq { output: Some(stage), .. }, _, _) => {
+                (Some(Crossing::new(*stage, ports.len(), classes)), None)
+            }
+            _ => (None, None),
         };
+        let outputs = if leaf.is_some() { plan.hosts.len() } else { ports.len() };
         let mut built = Switch {
             node,
             id,
             classes,
             outputs: (0..queues).map(|_| Place::default()).collect(),
             inputs: (0..queues).map(|_| Place::default()).collect(),
-            waiting: Waiting::new(&switch.buffering, ports.len(), classes),
+            waiting: Waiting::new(&switch.buffering, ports.len(), outputs, classes),
             crossing,
+            leaf,
             stops: Stops::new(&switch.flow_control, ports.len(), &net.classes),
             congestion: None,
             next: Vec::new(),
@@ -161,7 +174,11 @@ impl Switch {
             LaneKind::Refresh => self.on_refresh(index, net),
             LaneKind::KeepAlive => self.on_keep_alive(index, net),
             LaneKind::Crossing => self.on_crossed(index, net),
+            LaneKind::Grant if self.leaf.is_some() => self.grant_over_fabric(index, net),
             LaneKind::Grant => self.on_grant(index, net),
+            LaneKind::Cell => self.on_cell(index, net),
+            LaneKind::Message => self.on_message(Mail::of(index), net),
+            LaneKind::Outlet => self.on_outlet(net),
             LaneKind::Change
             | LaneKind::Source
             | LaneKind::Reaction
@@ -210,7 +227,7 @@ impl Switch {
         let frame = net.pool.get(handle).frame;
         let class = frame.class as usize;
         let is_data = matches!(frame.body, Body::Data { .. });
-        let Some(output) = self.port_towards(&frame) else {
+        let Some(output) = self.output_towards(&frame) else {
             return self.lose(handle, At::Input(input), false, net);
         };
         if input < self.ports.len() && !self.ports[input].sender.up {
@@ -223,16 +240,22 @@ impl Switch {
             };
             return self.lose(handle, full, !excused, net);
         }
+        if let Some(port) = self.own_port_for(&frame, input) {
+            return self.bypass(handle, port, net);
+        }
         net.pool.get_mut(handle).ingress = input as u16;
         self.waiting.push(handle, input, output, class, &mut net.pool);
         if is_data {
             self.charge(&frame, input, net);
         }
-        if self.crossing.is_some() {
+        if self.is_staged() {
             if is_data {
                 self.watch_input(&frame, input, net);
             }
-            self.request(output, u64::from(frame.length), net);
+            match self.leaf {
+                Some(_) => self.ask(&frame, input, net),
+                None => self.request(output, u64::from(frame.length), net),
+            }
             return;
         }
         let queue = output * self.classes + class;
@@ -245,8 +268,26 @@ impl Switch {
         self.look_if_free(output, net);
     }
 
+    /// Whether outputs send from buffers of their own.
     #[inline]
-    fn port_towards(&self, frame: &Frame) -> Option<usize> {
+    fn is_staged(&self) -> bool {
+        self.crossing.is_some() || self.leaf.is_some()
+    }
+
+    /// The wire behind an output, which may be another leaf's.
+    fn wire_of_output(&self, output: usize) -> u32 {
+        match &self.leaf {
+            Some(leaf) => leaf.spot(output).wire,
+            None => self.ports[output].sender.wire,
+        }
+    }
+
+    /// The output for a frame. Those of a fabric are numbered by their hosts.
+    #[inline]
+    fn output_towards(&self, frame: &Frame) -> Option<usize> {
+        if self.leaf.is_some() {
+            return Some(frame.to as usize);
+        }
         match self.next[frame.to as usize] {
             CHOICE => {
                 let choices = self.routes[self.epoch].ports(self.id, HostId(frame.to));
@@ -303,7 +344,7 @@ impl Switch {
         if *ready != 0 {
             sender.look_at(sender.free_at(), net);
         }
-        if self.crossing.is_some() {
+        if self.is_staged() {
             self.vacate(port, class, length, net);
         } else if matches!(frame.body, Body::Data { .. }) {
             self.discharge(&frame, input, net);
@@ -364,7 +405,10 @@ impl Switch {
             return;
         }
         for class in 0..self.classes {
-            self.lose_requests(port, class, net);
+            // What waits at the inputs of other leaves learns of it only at the output.
+            if self.leaf.is_none() {
+                self.lose_requests(port, class, net);
+            }
             while self.ports[port].ready & (1 << class) != 0 {
                 let (handle, is_last) = self.waiting.pop(port, class, &net.pool);
                 if is_last {
@@ -374,7 +418,7 @@ impl Switch {
                 let (frame, input) = (slot.frame, slot.ingress as usize);
                 let length = u64::from(frame.length);
                 self.outputs[port * self.classes + class].meter.remove(net.now, length);
-                if self.crossing.is_some() {
+                if self.is_staged() {
                     self.vacate(port, class, length, net);
                 } else if matches!(frame.body, Body::Data { .. }) {
                     self.discharge(&frame, input, net);
@@ -409,7 +453,8 @@ impl Switch {
     /// The first thing about this switch that does not add up, if any.
     pub(crate) fn audit(&self, net: &Net) -> Option<Fault> {
         let waiting: u64 = self.outputs.iter().map(|output| output.meter.level()).sum();
-        let held = waiting + self.crossing.as_ref().map_or(0, Crossing::octets);
+        let crossing = self.crossing.as_ref().map_or(0, Crossing::octets);
+        let held = waiting + crossing + self.leaf.as_ref().map_or(0, |leaf| leaf.inside);
         let Books { received, made, sent, dropped } = self.books;
         (received + made != sent + dropped + held).then_some(Fault::Books {
             node: self.node,

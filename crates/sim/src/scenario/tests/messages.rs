@@ -43,6 +43,55 @@ fn an_unknown_key_is_refused_with_what_is_near() {
     ");
 }
 
+/// A rack with this in its topology.
+fn rack(topology: &str) -> String {
+    format!(
+        "title = \"t\"\nrun.length = \"1ms\"\nswitch.output.buffer = \"150kB\"\n\
+         traffic = [{{ from = \"h1\", to = \"h2\" }}]\n[topology]\nkind = \"rack\"\n{topology}\n"
+    )
+}
+
+#[test]
+fn a_fabric_whose_parts_cannot_work_is_refused_with_the_arithmetic() {
+    assert_snapshot!(said(&rack("")), @"nothing");
+    assert_snapshot!(said(&rack("spines = 0")), @"
+    a.toml:7: `topology.spines` is 0: a leaf takes in 50Gb/s by 5 ports and has no way to pass them on
+    hint: 2 uplinks of 25Gb/s carry as much
+    ");
+    assert_snapshot!(said(&rack("racks = 5")), @"
+    a.toml:7: 5 racks of 32 leaves are 160 leaves, and a spine has 136 ports for them
+    hint: every leaf takes a port of every spine: state more `spine_ports`, or fewer leaves
+    ");
+    assert_snapshot!(said(&rack("cell = \"2kB\"\nspine.input_buffer = \"2kB\"")), @"
+    a.toml:8: `topology.spine.input_buffer` is 2kB, and a cell of 2kB and its header of 8B are 2008B
+    hint: no full cell would ever fit
+    ");
+    assert_snapshot!(said(&rack("racks = 100\nleaves = 100\nports = 64\nspine_ports = 20000")), @"
+    a.toml:8: 10000 leaves with 64 ports each are 640000 hosts
+    hint: hosts and leaves of a fabric are at most 65535 together
+    ");
+    assert_snapshot!(said(&rack("").replace("switch.output.buffer = \"150kB\"", "switch.input_memory = \"1MB\"")), @"
+    a.toml:3: the leaves of a fabric have no output buffers
+    hint: a frame crosses when its output has room: state `switch.output.buffer`
+    ");
+    assert_snapshot!(said(&rack("").replace("switch.output.buffer = \"150kB\"", "switch.kind = \"output-queued\"")), @"
+    a.toml:3: the leaves of a fabric queue at their inputs
+    hint: set `switch.kind` to `voq`, and state `switch.output.buffer`
+    ");
+}
+
+#[test]
+fn a_fabric_that_blocks_is_allowed_and_says_how_much() {
+    assert_snapshot!(warned(&rack("spines = 1")), @"
+    a.toml:7: the fabric blocks: a leaf takes in 50Gb/s by 5 ports and passes on 24242Mb/s by 1 uplinks, headers of cells left out, 48%
+    hint: 3 uplinks of 25Gb/s do not block
+    ");
+    assert_snapshot!(warned(&rack("spines = 20\nlink.rate = \"100Gb/s\"")), @"
+    a.toml:7: the fabric blocks: a leaf takes in 500Gb/s by 5 ports and passes on 484848Mb/s by 20 uplinks, headers of cells left out, 96%
+    hint: 21 uplinks of 25Gb/s do not block
+    ");
+}
+
 #[test]
 fn a_bare_number_is_told_its_unit() {
     assert_snapshot!(instead("\"10ms\"", "10"), @r#"

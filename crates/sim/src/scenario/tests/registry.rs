@@ -8,7 +8,7 @@ use quell_proto::control::qcn;
 use std::collections::BTreeSet;
 
 /// Files that between them use every kind of everything.
-pub(super) const ALL_KINDS: [&str; 4] = [
+pub(super) const ALL_KINDS: [&str; 5] = [
     r#"
 title = "graph"
 shows = "s"
@@ -135,6 +135,13 @@ traffic = [{ from = "h1", to = "any" }]
 title = "fat tree"
 run.length = "10ms"
 topology = { kind = "fat-tree", k = 4, routing = "destination" }
+traffic = [{ from = "*", to = "+8" }]
+"#,
+    r#"
+title = "rack"
+run.length = "10ms"
+topology = { kind = "rack", form = "cells" }
+switch = { output = { buffer = "150kB" } }
 traffic = [{ from = "*", to = "+8" }]
 "#,
 ];

@@ -1,0 +1,339 @@
+//! The inside of a fabric: frames cut into cells, wires that carry them, routers that pass them on.
+//!
+//! The edge of a fabric are switches of the plan, its leaves. A frame waits at the input of one leaf until the
+//! [`arbiter`] of its output, at another leaf, grants it room; then [`injection`] cuts it into cells and sprays those over
+//! the uplinks, [`router`]s (the spines) pass them on, and [`reassembly`] makes the frame whole again and puts it in its
+//! place among those of its input. `switch/over_fabric.rs` ties these to the buffers and congestion points of a leaf.
+//!
+//! A leaf or router reaches another only through what is here: cells and credits on [`Mesh::wires`], requests, grants and
+//! acknowledgements in the mail. All of it takes time. A frame travels with its last cell; the cells before it only
+//! count.
+
+mod arbiter;
+mod injection;
+mod leaf;
+mod outlet;
+mod reassembly;
+mod router;
+
+pub(crate) use arbiter::Verdict;
+pub(crate) use injection::Injected;
+pub(crate) use leaf::Leaf;
+pub(crate) use router::{Passed, Router};
+
+use super::frame::Handle;
+use super::net::Speed;
+use crate::kernel::agenda::{Agenda, Lane, LaneKind};
+use crate::scenario::plan::{Fabric, InnerNode, Plan};
+use leaf::Spot;
+use outlet::Outlet;
+use quell_proto::units::{Bytes, Duration, Instant};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A piece of a frame on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    /// The frame, if this is its last cell.
+    pub frame: Option<Handle>,
+    /// The input it came in by, numbered over the whole fabric.
+    pub input: u16,
+    /// The leaf it is for.
+    pub leaf: u16,
+    /// Number of its frame among those from this input to this port and class.
+    pub sequence: u16,
+    /// Octets of the frame that it carries.
+    pub octets: u16,
+    /// The port of the leaf.
+    pub port: u8,
+    /// Index of its priority among those in use.
+    pub class: u8,
+    /// The virtual channel whose buffers it waits in.
+    pub channel: u8,
+}
+
+/// Virtual channels: cells that have crossed a lifting link wait apart from those that have not.
+const CHANNELS: usize = 2;
+
+/// The wires and mail between the nodes of a fabric.
+#[derive(Debug, Default)]
+pub(crate) struct Mesh {
+    wires: Vec<CellWire>,
+    /// What is on its way to each leaf.
+    mail: Vec<[VecDeque<(Instant, Message)>; MAILS]>,
+    latencies: [Duration; MAILS],
+    first_leaf: u32,
+    /// Octets of a cell beyond its payload.
+    header: u64,
+    /// Cells carried over wires so far.
+    pub hops: u64,
+}
+
+/// One direction of a link inside a fabric: cells one way, credits the other.
+#[derive(Debug)]
+struct CellWire {
+    delay: Duration,
+    from: (u32, Lane),
+    to: (u32, Lane),
+    flight: VecDeque<(Instant, Cell)>,
+    returns: VecDeque<Credit>,
+    /// Whether the sender waits for the next credit.
+    wanted: bool,
+}
+
+/// Room that a router's input has again.
+#[derive(Clone, Copy, Debug)]
+struct Credit {
+    due: Instant,
+    octets: u16,
+    channel: u8,
+}
+
+/// What leaves say to each other about a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    /// The input where the frame waits, numbered over the whole fabric.
+    pub input: u16,
+    /// The host it is for.
+    pub to: u16,
+    /// Its length.
+    pub length: u16,
+    /// Index of its priority among those in use.
+    pub class: u8,
+}
+
+/// The kinds of messages, by the lane of the leaf that they wake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Mail {
+    /// A frame waits: to the arbiter of its output.
+    Request,
+    /// There is room for it: to the leaf where it waits.
+    Grant,
+    /// It is on the wire to its host: to the leaf that keeps a copy.
+    Acknowledgement,
+}
+
+const MAILS: usize = 3;
+
+impl Mail {
+    /// The kind behind the index of a lane.
+    pub(crate) fn of(index: usize) -> Mail {
+        [Mail::Request, Mail::Grant, Mail::Acknowledgement][index]
+    }
+}
+
+/// What stands at the ends of the wires, for those who build it.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    /// For each leaf: the outlets to routers and the wires that come from them.
+    leaves: Vec<End>,
+    /// For each router: likewise.
+    routers: Vec<End>,
+    /// Where each host is.
+    spots: Arc<[Spot]>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct End {
+    outlets: Vec<Outlet>,
+    inlets: Vec<u32>,
+    /// Behind each outlet: the node and whether a cell changes channel on the way.
+    beyond: Vec<(InnerNode, bool)>,
+}
+
+impl Mesh {
+    /// The wires of a fabric, and what stands at their ends. `acknowledge` is how long acknowledgements take.
+    pub(crate) fn new(plan: &Plan, fabric: &Fabric, acknowledge: Duration) -> (Mesh, Ends) {
+        let hosts = u32::try_from(plan.hosts.len()).expect("fewer than 2^32 hosts");
+        let leaves = plan.switches.len();
+        let mut ends = Ends {
+            leaves: vec![End::default(); leaves],
+            routers: vec![End::default(); fabric.routers.len()],
+            spots: leaf::spots(plan),
+        };
+        let mut mesh = Mesh {
+            mail: (0..leaves).map(|_| Default::default()).collect(),
+            latencies: [fabric.request_latency, fabric.grant_latency, acknowledge],
+            first_leaf: hosts,
+            header: fabric.header.get(),
+            ..Mesh::default()
+        };
+        let first_router = hosts + leaves as u32;
+        let node = |end: InnerNode| match end {
+            InnerNode::Leaf(leaf) => hosts + leaf.0,
+            InnerNode::Router(router) => first_router + router,
+        };
+        for link in &fabric.links {
+            for (from, to) in [(link.ends[0], link.ends[1]), (link.ends[1], link.ends[0])] {
+                let wire = mesh.wires.len() as u32;
+                let sender = ends.end(from);
+                // A leaf looks at all its outlets at once.
+                let outlet = if matches!(from, InnerNode::Leaf(_)) { 0 } else { sender.outlets.len() as u32 };
+                // Only routers are short of room: a leaf has granted it before a cell comes.
+                let room = matches!(to, InnerNode::Router(_)).then_some(fabric.input_buffer);
+                sender.outlets.push(Outlet::new(wire, Speed::new(link.rate), room));
+                sender.beyond.push((to, link.lifts));
+                let receiver = ends.end(to);
+                let inlet = receiver.inlets.len() as u32;
+                receiver.inlets.push(wire);
+                mesh.wires.push(CellWire {
+                    delay: link.delay,
+                    from: (node(from), Lane::new(LaneKind::Outlet, outlet)),
+                    to: (node(to), Lane::new(LaneKind::Cell, inlet)),
+                    flight: VecDeque::new(),
+                    returns: VecDeque::new(),
+                    wanted: false,
+                });
+            }
+        }
+        (mesh, ends)
+    }
+
+    /// What a cell takes on a wire, its header included.
+    #[inline]
+    fn length(&self, cell: &Cell) -> u64 {
+        u64::from(cell.octets) + self.header
+    }
+
+    /// A cell whose last octet leaves at `sent` travels to the other end.
+    #[inline]
+    fn depart(&mut self, wire: u32, cell: Cell, sent: Instant, agenda: &mut Agenda) {
+        self.hops += 1;
+        let wire = &mut self.wires[wire as usize];
+        let due = sent + wire.delay;
+        if wire.flight.is_empty() {
+            agenda.book(due, wire.to.0, wire.to.1);
+        }
+        wire.flight.push_back((due, cell));
+    }
+
+    /// Takes the cell that arrives now off its wire, and books the arrival of the one behind it.
+    #[inline]
+    pub(crate) fn arrive(&mut self, wire: u32, agenda: &mut Agenda) -> Cell {
+        let wire = &mut self.wires[wire as usize];
+        let (_, cell) = wire.flight.pop_front().expect("an arrival is booked only for a cell on the wire");
+        if let Some((due, _)) = wire.flight.front() {
+            agenda.book(*due, wire.to.0, wire.to.1);
+        }
+        cell
+    }
+
+    /// The room that a cell took at the end of a wire is free again; the sender learns of it after the wire's delay.
+    #[inline]
+    fn give_back(&mut self, wire: u32, octets: u64, channel: u8, now: Instant, agenda: &mut Agenda) {
+        let wire = &mut self.wires[wire as usize];
+        let due = now + wire.delay;
+        if std::mem::take(&mut wire.wanted) {
+            agenda.book(due, wire.from.0, wire.from.1);
+        }
+        let octets = u16::try_from(octets).expect("a cell fits a buffer of the fabric");
+        wire.returns.push_back(Credit { due, octets, channel });
+    }
+
+    /// The sender on a wire lacks room at its end, and is woken by the next credit.
+    fn want(&mut self, wire: u32, agenda: &mut Agenda) {
+        let wire = &mut self.wires[wire as usize];
+        match wire.returns.front() {
+            Some(credit) => agenda.book(credit.due, wire.from.0, wire.from.1),
+            None => wire.wanted = true,
+        }
+    }
+
+    /// Sends a message to a leaf.
+    pub(crate) fn post(
+        &mut self,
+        kind: Mail,
+        leaf: u16,
+        message: Message,
+        now: Instant,
+        agenda: &mut Agenda,
+    ) {
+        let due = now + self.latencies[kind as usize];
+        let mail = &mut self.mail[leaf as usize][kind as usize];
+        if mail.is_empty() {
+            agenda.book(due, self.first_leaf + u32::from(leaf), Lane::new(LaneKind::Message, kind as u32));
+        }
+        mail.push_back((due, message));
+    }
+
+    /// Takes the next message that has arrived by now, and books the arrival of the one behind it.
+    pub(crate) fn open(
+        &mut self,
+        kind: Mail,
+        leaf: u16,
+        now: Instant,
+        agenda: &mut Agenda,
+    ) -> Option<Message> {
+        let mail = &mut self.mail[leaf as usize][kind as usize];
+        let (due, message) = *mail.front()?;
+        if due > now {
+            return None;
+        }
+        mail.pop_front();
+        if let Some((next, _)) = mail.front()
+            && *next > now
+        {
+            agenda.book(*next, self.first_leaf + u32::from(leaf), Lane::new(LaneKind::Message, kind as u32));
+        }
+        Some(message)
+    }
+}
+
+impl Ends {
+    fn end(&mut self, node: InnerNode) -> &mut End {
+        match node {
+            InnerNode::Leaf(leaf) => &mut self.leaves[leaf.0 as usize],
+            InnerNode::Router(router) => &mut self.routers[router as usize],
+        }
+    }
+
+    /// For each router, the outlet on the shortest way to each leaf: the first of several.
+    fn routes(&self) -> Vec<Vec<u16>> {
+        let mut routes = vec![vec![u16::MAX; self.leaves.len()]; self.routers.len()];
+        for leaf in 0..self.leaves.len() {
+            let mut distance = vec![u32::MAX; self.routers.len()];
+            let mut queue = VecDeque::new();
+            let near = self.leaves[leaf].beyond.iter();
+            for router in near.filter_map(|(node, _)| as_router(*node)) {
+                distance[router] = 1;
+                queue.push_back(router);
+            }
+            while let Some(router) = queue.pop_front() {
+                for next in self.routers[router].beyond.iter().filter_map(|(node, _)| as_router(*node)) {
+                    if distance[next] == u32::MAX {
+                        distance[next] = distance[router] + 1;
+                        queue.push_back(next);
+                    }
+                }
+            }
+            for (router, end) in self.routers.iter().enumerate() {
+                let is_closer = |node: InnerNode| match node {
+                    InnerNode::Leaf(found) => found.0 as usize == leaf,
+                    InnerNode::Router(next) => distance[next as usize] < distance[router],
+                };
+                let outlet = end.beyond.iter().position(|(node, _)| is_closer(*node));
+                routes[router][leaf] = outlet.map_or(u16::MAX, |outlet| outlet as u16);
+            }
+        }
+        routes
+    }
+}
+
+fn as_router(node: InnerNode) -> Option<usize> {
+    match node {
+        InnerNode::Leaf(_) => None,
+        InnerNode::Router(router) => Some(router as usize),
+    }
+}
+
+/// How many cells a frame is cut into.
+#[inline]
+fn cells_of(length: u16, payload: u16) -> u16 {
+    length.div_ceil(payload)
+}
+
+/// The payload of a cell as the parts of a fabric count it.
+fn payload(fabric: &Fabric) -> u16 {
+    u16::try_from(fabric.cell.min(Bytes::new(u64::from(u16::MAX))).get()).expect("it was cut to fit")
+}

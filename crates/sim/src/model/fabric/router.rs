@@ -1,0 +1,223 @@
+//! A router inside a fabric, such as a spine: small buffers at its inputs and outputs, and credits for the former.
+//!
+//! A cell crosses to the buffer of its output as soon as that has room for it and the node beyond has too; until then it
+//! waits at its input, for which the sender needed credit. Of several that wait for an output the one that came first
+//! crosses first. The crossbar itself is fast enough not to matter. An output sends in the order of crossing, so the
+//! moment of a cell's departure is known when it crosses, and costs no event.
+
+use super::{CHANNELS, Cell, Ends, Outlet};
+use crate::kernel::agenda::{Lane, LaneKind};
+use crate::model::Fault;
+use crate::model::net::Net;
+use crate::scenario::plan::Fabric;
+use quell_proto::units::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// A router, its buffers and its routes.
+#[derive(Debug)]
+pub(crate) struct Router {
+    node: u32,
+    latency: Duration,
+    inlets: Vec<Inlet>,
+    outlets: Vec<Output>,
+    /// For each leaf, the outlet towards it.
+    routes: Vec<u16>,
+    input_buffer: u64,
+    counts: Counts,
+}
+
+#[derive(Debug)]
+struct Inlet {
+    wire: u32,
+    /// Octets that wait here, in each virtual channel.
+    level: [u64; CHANNELS],
+}
+
+#[derive(Debug)]
+struct Output {
+    outlet: Outlet,
+    /// What the buffer takes to be sent.
+    depth: Duration,
+    waiting: [VecDeque<(Cell, u32)>; CHANNELS],
+    /// Whether a cell that leaves here changes channel.
+    lifts: bool,
+    /// The longest that a cell took to leave its buffer, since the last sample.
+    longest: Duration,
+    /// When it looks again; [`Instant::NEVER`] if nothing waits for time alone.
+    booked: Instant,
+}
+
+/// What a router has counted since the last sample, and its books.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    cells: u64,
+    octets: u64,
+    input_peak: u64,
+    output_peak: u64,
+    received: u64,
+    sent: u64,
+    held: u64,
+}
+
+/// Why a cell cannot cross yet.
+enum Wait {
+    /// The buffer of its output is full until then.
+    Until(Instant),
+    /// The node beyond has no room.
+    Credit,
+}
+
+impl Router {
+    /// The routers of a fabric, in order, the first with this node number.
+    pub(crate) fn all(fabric: &Fabric, ends: &Ends, first_node: u32) -> Vec<Router> {
+        let routes = ends.routes();
+        let routers = ends.routers.iter().zip(routes).zip(first_node..);
+        routers
+            .map(|((end, routes), node)| Router {
+                node,
+                latency: fabric.router_latency,
+                inlets: end.inlets.iter().map(|&wire| Inlet { wire, level: [0; CHANNELS] }).collect(),
+                outlets: (end.outlets.iter().zip(&end.beyond))
+                    .map(|(outlet, (_, lifts))| Output {
+                        outlet: outlet.clone(),
+                        depth: outlet.speed.time_for(fabric.output_buffer.get()),
+                        waiting: Default::default(),
+                        lifts: *lifts,
+                        longest: Duration::ZERO,
+                        booked: Instant::NEVER,
+                    })
+                    .collect(),
+                routes,
+                input_buffer: fabric.input_buffer.get(),
+                counts: Counts::default(),
+            })
+            .collect()
+    }
+
+    /// An event of this router has come.
+    #[inline]
+    pub(crate) fn on_event(&mut self, lane: Lane, net: &mut Net) {
+        match lane.kind() {
+            LaneKind::Cell => self.on_cell(lane.index(), net),
+            LaneKind::Outlet => self.on_outlet(lane.index(), net),
+            kind => unreachable!("a router books no {kind:?}"),
+        }
+    }
+
+    #[inline]
+    fn on_cell(&mut self, inlet: usize, net: &mut Net) {
+        let cell = net.mesh.arrive(self.inlets[inlet].wire, &mut net.agenda);
+        let octets = net.mesh.length(&cell);
+        self.counts.received += octets;
+        let output = usize::from(self.routes[usize::from(cell.leaf)]);
+        if self.outlets[output].waiting[usize::from(cell.channel)].is_empty() {
+            match self.cross(cell, inlet, output, net) {
+                Ok(()) => return,
+                Err(wait) => self.wait(output, wait, net),
+            }
+        }
+        self.outlets[output].waiting[usize::from(cell.channel)].push_back((cell, inlet as u32));
+        let level = &mut self.inlets[inlet].level[usize::from(cell.channel)];
+        *level += octets;
+        self.counts.input_peak = self.counts.input_peak.max(*level);
+        self.counts.held += octets;
+        if *level > self.input_buffer {
+            net.break_off(Fault::Overrun { node: self.node, at: net.now, level: *level });
+        }
+    }
+
+    /// Lets a cell cross to its output, or says what it waits for.
+    #[inline]
+    fn cross(&mut self, cell: Cell, inlet: usize, output: usize, net: &mut Net) -> Result<(), Wait> {
+        let Output { outlet, depth, lifts, longest, .. } = &mut self.outlets[output];
+        let octets = net.mesh.length(&cell);
+        let ready = net.now + self.latency;
+        let full = outlet.busy_until + outlet.speed.time_for(octets);
+        if full > ready + *depth {
+            return Err(Wait::Until(net.now + (full - (ready + *depth))));
+        }
+        let onwards = Cell { channel: cell.channel + u8::from(*lifts), ..cell };
+        if !outlet.has_room(octets, usize::from(onwards.channel), net.now, &mut net.mesh) {
+            return Err(Wait::Credit);
+        }
+        outlet.send(onwards, ready, &mut net.mesh, &mut net.agenda);
+        if outlet.busy_until > ready + *longest {
+            *longest = outlet.busy_until - ready;
+            let held = outlet.speed.rate().carries_in(*longest).get();
+            self.counts.output_peak = self.counts.output_peak.max(held);
+        }
+        self.counts.cells += 1;
+        self.counts.octets += u64::from(cell.octets);
+        self.counts.sent += octets;
+        net.mesh.give_back(self.inlets[inlet].wire, octets, cell.channel, net.now, &mut net.agenda);
+        Ok(())
+    }
+
+    /// Sees to it that an output looks again.
+    fn wait(&mut self, output: usize, wait: Wait, net: &mut Net) {
+        let Output { outlet, booked, .. } = &mut self.outlets[output];
+        match wait {
+            Wait::Credit => net.mesh.want(outlet.wire, &mut net.agenda),
+            Wait::Until(at) if at < *booked => {
+                *booked = at;
+                net.agenda.book(at, self.node, Lane::new(LaneKind::Outlet, output as u32));
+            }
+            Wait::Until(_) => {}
+        }
+    }
+
+    /// An output may have room again. Cells that are further on their way go first.
+    fn on_outlet(&mut self, output: usize, net: &mut Net) {
+        if self.outlets[output].booked == net.now {
+            self.outlets[output].booked = Instant::NEVER;
+        }
+        for channel in (0..CHANNELS).rev() {
+            while let Some((cell, inlet)) = self.outlets[output].waiting[channel].front().copied() {
+                if let Err(wait) = self.cross(cell, inlet as usize, output, net) {
+                    self.wait(output, wait, net);
+                    break;
+                }
+                self.outlets[output].waiting[channel].pop_front();
+                let octets = net.mesh.length(&cell);
+                self.inlets[inlet as usize].level[channel] -= octets;
+                self.counts.held -= octets;
+            }
+        }
+    }
+
+    /// The first thing about this router that does not add up, if any.
+    pub(crate) fn audit(&self, now: Instant) -> Option<Fault> {
+        let Counts { received, sent, held, .. } = self.counts;
+        (received != sent + held).then_some(Fault::Books {
+            node: self.node,
+            at: now,
+            came: received,
+            went: sent,
+            held,
+        })
+    }
+
+    /// What this router has done since the last sample.
+    pub(crate) fn take_counts(&mut self) -> Passed {
+        let Counts { cells, octets, input_peak, output_peak, .. } = self.counts;
+        (self.counts.cells, self.counts.octets) = (0, 0);
+        (self.counts.input_peak, self.counts.output_peak) = (0, 0);
+        for output in &mut self.outlets {
+            output.longest = Duration::ZERO;
+        }
+        Passed { cells, octets, input_peak, output_peak }
+    }
+}
+
+/// What a router says of itself in a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passed {
+    /// Cells passed on.
+    pub cells: u64,
+    /// Octets of frames in them.
+    pub octets: u64,
+    /// The most octets that waited at one input.
+    pub input_peak: u64,
+    /// The most octets that one output held.
+    pub output_peak: u64,
+}
