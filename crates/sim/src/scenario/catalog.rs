@@ -95,7 +95,7 @@ impl Plan {
     /// What the outputs of a router carry together.
     pub(crate) fn router_rate(&self, router: usize) -> Rate {
         let links = self.fabric.iter().flat_map(|fabric| &fabric.links);
-        let own = links.filter(|link| link.ends.iter().any(|end| *end == InnerNode::Router(router as u32)));
+        let own = links.filter(|link| link.ends.contains(&InnerNode::Router(router as u32)));
         Rate::from_bps(own.map(|link| link.rate.bps()).sum())
     }
 

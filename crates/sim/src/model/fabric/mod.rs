@@ -291,10 +291,10 @@ impl Ends {
     /// For each router, the outlet on the shortest way to each leaf: the first of several.
     fn routes(&self) -> Vec<Vec<u16>> {
         let mut routes = vec![vec![u16::MAX; self.leaves.len()]; self.routers.len()];
-        for leaf in 0..self.leaves.len() {
+        for (leaf, own) in self.leaves.iter().enumerate() {
             let mut distance = vec![u32::MAX; self.routers.len()];
             let mut queue = VecDeque::new();
-            let near = self.leaves[leaf].beyond.iter();
+            let near = own.beyond.iter();
             for router in near.filter_map(|(node, _)| as_router(*node)) {
                 distance[router] = 1;
                 queue.push_back(router);

@@ -60,6 +60,7 @@ struct Counts {
 }
 
 /// Why a cell cannot cross yet.
+#[derive(Clone, Copy, Debug)]
 enum Wait {
     /// The buffer of its output is full until then.
     Until(Instant),
