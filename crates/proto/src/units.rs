@@ -37,6 +37,22 @@ pub struct Quanta(pub u16);
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Priority(u8);
 
+/// A part of a whole as hardware holds it: two numbers, and no rounding until it is applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Above the line.
+    pub num: u32,
+    /// Below the line; more than zero.
+    pub den: u32,
+}
+
+impl Share {
+    /// So many hundredths.
+    pub const fn percent(percent: u32) -> Share {
+        Share { num: percent, den: 100 }
+    }
+}
+
 impl Instant {
     /// The start of a run.
     pub const START: Instant = Instant(0);

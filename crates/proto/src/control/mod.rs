@@ -7,6 +7,9 @@
 //! - [`qcn`]: congestion points and reaction points of IEEE 802.1Qau.
 //! - [`af_qcn`], [`fqcn`]: two ways to make its congestion points fair, by measuring what each flow brings
 //!   ([`arrivals`]).
+//! - [`ecm`], [`qcn2007`]: what came before it, with good news from switches, and without; [`drift`] is a climb that
+//!   asks nobody.
+//! - [`ib_cc`]: InfiniBand's: marks, their return, and a table of delays.
 //! - [`pause`]: when a buffer stops its peer (802.3x PAUSE, 802.1Qbb PFC), and what the peer does about it.
 //! - [`headroom`]: how much still arrives after a stop was decided.
 //! - [`pacer`]: the token bucket that holds a flow to the rate its reaction point allows.
@@ -21,11 +24,16 @@
 
 pub mod af_qcn;
 pub mod arrivals;
+pub mod drift;
+pub mod ecm;
+mod fixed;
 pub mod fqcn;
 pub mod headroom;
+pub mod ib_cc;
 pub mod pacer;
 pub mod pause;
 pub mod qcn;
+pub mod qcn2007;
 
 use crate::units::{Bytes, Instant, Rate};
 
@@ -41,22 +49,37 @@ pub trait ReactionPoint {
     fn next_timeout(&self) -> Option<Instant>;
     /// What the pacer holds the flows to, or `None` while nothing is limited.
     fn limit(&self) -> Option<Rate>;
+    /// What frames of this limiter carry for congestion points to see (a rate limiter tag), if the scheme has such
+    /// a thing.
+    #[inline]
+    fn tag(&self) -> Option<u32> {
+        None
+    }
     /// The port was paused for this limiter's priority. A driver that makes a reaction point during a pause
-    /// says so right after. Repeated calls change nothing.
-    fn on_paused(&mut self, now: Instant);
+    /// says so right after. Repeated calls change nothing. Most schemes have no use for it.
+    fn on_paused(&mut self, _now: Instant) {}
     /// The pause is over. Without a pause before, nothing changes.
-    fn on_resumed(&mut self, now: Instant);
+    fn on_resumed(&mut self, _now: Instant) {}
 }
 
 /// What a network tells the source of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Feedback {
-    /// A congestion notification message of QCN.
+    /// A congestion notification message of QCN, or of its ancestor of 2007.
     Cnm {
         /// Its Quantized Feedback field: 1 to 63, the more the worse; 0 says nothing.
         quantised: u8,
     },
+    /// A message of ECM.
+    Bcn {
+        /// The congestion point that speaks.
+        point: u32,
+        /// What it says.
+        message: ecm::Message,
+    },
+    /// A mark of InfiniBand's congestion control, returned by the receiver.
+    Becn,
 }
 
 /// A reaction point of any scheme in this crate. The set is closed, so that a flow's state lives in its
@@ -66,55 +89,64 @@ pub enum Feedback {
 pub enum AnyReaction {
     /// QCN's.
     Qcn(qcn::QcnReaction),
+    /// ECM's.
+    Ecm(ecm::EcmReaction),
+    /// That of QCN as it was in 2007.
+    Qcn2007(qcn2007::Reaction),
+    /// InfiniBand's.
+    IbCc(ib_cc::IbReaction),
+}
+
+/// Hands a call on to whichever reaction point it is.
+macro_rules! each {
+    ($any:expr, $it:ident => $call:expr) => {
+        match $any {
+            AnyReaction::Qcn($it) => $call,
+            AnyReaction::Ecm($it) => $call,
+            AnyReaction::Qcn2007($it) => $call,
+            AnyReaction::IbCc($it) => $call,
+        }
+    };
 }
 
 impl ReactionPoint for AnyReaction {
     #[inline]
     fn on_feedback(&mut self, now: Instant, feedback: Feedback) {
-        match self {
-            Self::Qcn(it) => it.on_feedback(now, feedback),
-        }
+        each!(self, it => it.on_feedback(now, feedback));
     }
 
     #[inline]
     fn on_sent(&mut self, now: Instant, size: Bytes) {
-        match self {
-            Self::Qcn(it) => it.on_sent(now, size),
-        }
+        each!(self, it => it.on_sent(now, size));
     }
 
     #[inline]
     fn on_timeout(&mut self, now: Instant) {
-        match self {
-            Self::Qcn(it) => it.on_timeout(now),
-        }
+        each!(self, it => it.on_timeout(now));
     }
 
     #[inline]
     fn next_timeout(&self) -> Option<Instant> {
-        match self {
-            Self::Qcn(it) => it.next_timeout(),
-        }
+        each!(self, it => it.next_timeout())
     }
 
     #[inline]
     fn limit(&self) -> Option<Rate> {
-        match self {
-            Self::Qcn(it) => it.limit(),
-        }
+        each!(self, it => it.limit())
+    }
+
+    #[inline]
+    fn tag(&self) -> Option<u32> {
+        each!(self, it => it.tag())
     }
 
     #[inline]
     fn on_paused(&mut self, now: Instant) {
-        match self {
-            Self::Qcn(it) => it.on_paused(now),
-        }
+        each!(self, it => it.on_paused(now));
     }
 
     #[inline]
     fn on_resumed(&mut self, now: Instant) {
-        match self {
-            Self::Qcn(it) => it.on_resumed(now),
-        }
+        each!(self, it => it.on_resumed(now));
     }
 }

@@ -85,22 +85,9 @@ impl CongestionPoint {
         (quantised > 0).then_some(Sample { quantised, offset, delta })
     }
 
-    /// `-fb`, clamped between nothing and F, as six bits.
     fn quantise(&self, offset: i64, delta: i64) -> u8 {
-        // A weight below one is a fraction: count in that fraction of an octet, and stay exact.
-        let weight = self.config.weight_log2;
-        let (weight_shift, octet_shift) = if weight >= 0 { (weight, 0) } else { (0, -weight) };
-        let most = octets(self.config.set_point) * ((2 << weight_shift) + (1 << octet_shift));
-        let badness = ((offset << octet_shift) + (delta << weight_shift)).clamp(0, most);
-        if badness == 0 {
-            return 0;
-        }
-        let quantised = match self.config.quantiser {
-            Quantiser::SixtyThreeths => badness * 63 / most,
-            Quantiser::SixtyFourths => badness * 64 / most,
-            Quantiser::TopBits => badness >> (i64::BITS - most.leading_zeros()).saturating_sub(6),
-        };
-        quantised.min(63) as u8
+        let CongestionConfig { set_point, weight_log2, quantiser, .. } = self.config;
+        quantise(set_point, weight_log2, quantiser, offset, delta)
     }
 
     /// Octets until the next sample, by the top three of the six bits.
@@ -116,8 +103,31 @@ impl CongestionPoint {
     }
 }
 
+/// `-fb`, clamped between nothing and F, as six bits.
+pub(in crate::control) fn quantise(
+    set_point: Bytes,
+    weight_log2: i8,
+    quantiser: Quantiser,
+    offset: i64,
+    delta: i64,
+) -> u8 {
+    // A weight below one is a fraction: count in that fraction of an octet, and stay exact.
+    let (weight_shift, octet_shift) = if weight_log2 >= 0 { (weight_log2, 0) } else { (0, -weight_log2) };
+    let most = octets(set_point) * ((2 << weight_shift) + (1 << octet_shift));
+    let badness = ((offset << octet_shift) + (delta << weight_shift)).clamp(0, most);
+    if badness == 0 {
+        return 0;
+    }
+    let quantised = match quantiser {
+        Quantiser::SixtyThreeths => badness * 63 / most,
+        Quantiser::SixtyFourths => badness * 64 / most,
+        Quantiser::TopBits => badness >> (i64::BITS - most.leading_zeros()).saturating_sub(6),
+    };
+    quantised.min(63) as u8
+}
+
 /// Octets as the arithmetic takes them. The bound leaves room for weight and quantiser; no buffer reaches it.
-fn octets(size: Bytes) -> i64 {
+pub(in crate::control) fn octets(size: Bytes) -> i64 {
     const TERABYTE: u64 = 1 << 40;
     size.get().min(TERABYTE) as i64
 }

@@ -48,6 +48,7 @@ mod presets;
 mod reaction;
 
 pub use congestion::{CongestionPoint, Sample};
+pub(super) use congestion::{octets, quantise};
 pub use culprit::{Occupancy, blame};
 pub use objects::{OBJECTS, Object, OutOfRange, object};
 pub use presets::{PRESETS, Preset, Profile, preset};

@@ -1,6 +1,7 @@
 //! The reaction point: holds one limiter's rate, cuts it when told, and climbs back by itself.
 
 use super::ReactionConfig;
+use crate::control::fixed::Fixed;
 use crate::control::{Feedback, ReactionPoint};
 use crate::dice::Dice;
 use crate::units::{Bytes, Duration, Instant, Rate};
@@ -207,7 +208,9 @@ impl QcnReaction {
 
 impl ReactionPoint for QcnReaction {
     fn on_feedback(&mut self, now: Instant, feedback: Feedback) {
-        let Feedback::Cnm { quantised } = feedback;
+        let Feedback::Cnm { quantised } = feedback else {
+            unreachable!("an adapter hands a limiter its own scheme's feedback");
+        };
         assert!(quantised < 64, "feedback has six bits");
         if quantised > 0 {
             self.cut(now, quantised);
@@ -258,60 +261,6 @@ impl ReactionPoint for QcnReaction {
         self.paused = false;
         if let Timer::Frozen(left) = self.timer {
             self.timer = Timer::Ends(now + left);
-        }
-    }
-}
-
-/// A rate in 2^-40 bits per second, so that a climb of halves and a cut of 128ths stay exact for dozens of
-/// steps. Cuts round down, climbs round towards their target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Fixed(u128);
-
-impl Fixed {
-    const ZERO: Fixed = Fixed(0);
-    const FRACTION_BITS: u32 = 40;
-
-    fn of(rate: Rate) -> Fixed {
-        Fixed(u128::from(rate.bps()) << Self::FRACTION_BITS)
-    }
-
-    fn floor(self) -> Rate {
-        Rate::from_bps(u64::try_from(self.0 >> Self::FRACTION_BITS).unwrap_or(u64::MAX))
-    }
-
-    /// What a cut of `quantised / 2^gain_log2` leaves, rounded down; nothing where that is all.
-    fn less(self, quantised: u8, gain_log2: u8) -> Fixed {
-        // A limited rate is below its maximum, 2^104 here; six bits more fit.
-        let parts = self.0 * u128::from(quantised);
-        let unit = 1u128 << gain_log2.min(127);
-        Fixed(self.0.saturating_sub(parts.div_ceil(unit)))
-    }
-
-    fn percent(self, percent: u8) -> Fixed {
-        Fixed(self.0 * u128::from(percent) / 100)
-    }
-
-    fn exceeds_tenfold(self, other: Fixed) -> bool {
-        self.0 > 10 * other.0
-    }
-
-    fn eighth(self) -> Fixed {
-        Fixed(self.0 / 8)
-    }
-
-    fn plus(self, other: Fixed) -> Fixed {
-        Fixed(self.0.saturating_add(other.0))
-    }
-
-    fn times(self, times: u32) -> Fixed {
-        Fixed(self.0.saturating_mul(u128::from(times)))
-    }
-
-    /// Rounded towards `target`, so that a climb arrives.
-    fn halfway_to(self, target: Fixed) -> Fixed {
-        match target.0.checked_sub(self.0) {
-            Some(up) => Fixed(self.0 + up.div_ceil(2)),
-            None => Fixed(self.0 - (self.0 - target.0).div_ceil(2)),
         }
     }
 }
