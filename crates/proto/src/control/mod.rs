@@ -10,6 +10,8 @@
 //! - [`ecm`], [`qcn2007`]: what came before it, with good news from switches, and without; [`drift`] is a climb that
 //!   asks nobody.
 //! - [`ib_cc`]: InfiniBand's: marks, their return, and a table of delays.
+//! - [`ecn`]: which frames a queue marks; [`dcqcn`] and [`dctcp`] are what ends make of marks, one by rate and one by
+//!   window, and [`go_back_n`] how a sender repeats what was lost.
 //! - [`pause`]: when a buffer stops its peer (802.3x PAUSE, 802.1Qbb PFC), and what the peer does about it.
 //! - [`headroom`]: how much still arrives after a stop was decided.
 //! - [`pacer`]: the token bucket that holds a flow to the rate its reaction point allows.
@@ -24,10 +26,15 @@
 
 pub mod af_qcn;
 pub mod arrivals;
+pub mod dcqcn;
+pub mod dctcp;
 pub mod drift;
 pub mod ecm;
+pub mod ecn;
+mod estimate;
 mod fixed;
 pub mod fqcn;
+pub mod go_back_n;
 pub mod headroom;
 pub mod ib_cc;
 pub mod pacer;
@@ -80,6 +87,8 @@ pub enum Feedback {
     },
     /// A mark of InfiniBand's congestion control, returned by the receiver.
     Becn,
+    /// A congestion notification packet of DCQCN: frames of the flow came marked.
+    Cnp,
 }
 
 /// A reaction point of any scheme in this crate. The set is closed, so that a flow's state lives in its
@@ -95,6 +104,8 @@ pub enum AnyReaction {
     Qcn2007(qcn2007::Reaction),
     /// InfiniBand's.
     IbCc(ib_cc::IbReaction),
+    /// DCQCN's.
+    Dcqcn(dcqcn::DcqcnReaction),
 }
 
 /// Hands a call on to whichever reaction point it is.
@@ -105,6 +116,7 @@ macro_rules! each {
             AnyReaction::Ecm($it) => $call,
             AnyReaction::Qcn2007($it) => $call,
             AnyReaction::IbCc($it) => $call,
+            AnyReaction::Dcqcn($it) => $call,
         }
     };
 }
