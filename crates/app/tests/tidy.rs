@@ -23,6 +23,9 @@ const WITHOUT_FLOATS: &[&str] =
 /// What a simulation must not touch: it is a function of scenario and seed.
 const WITHOUT_A_WORLD: &[&str] = &["crates/proto/src", "crates/sim/src", "crates/report/src"];
 
+/// Machines that no scenario can choose yet: the simulator does not drive them.
+const NOT_DRIVEN_YET: &[&str] = &["dcqcn", "ecm", "go_back_n", "ib_cc", "isolation", "qcn2007"];
+
 /// Folders that hold nothing of ours, or nothing that is kept.
 const NOT_OURS: &[&str] = &[".git", "target", "results", "corpus", "artifacts"];
 
@@ -98,7 +101,8 @@ fn every_crate_takes_its_lints_and_licence_from_the_workspace() {
 fn where_hardware_would_count_nothing_is_a_float() {
     let mut wrong = Vec::new();
     for folder in WITHOUT_FLOATS {
-        for file in sources(folder) {
+        for file in sources(folder).into_iter().filter(|it| it.file_name().is_some_and(|it| it != "tests.rs"))
+        {
             let code = without_tests(&code_of(&text(&file)));
             wrong.extend(floats(&code).into_iter().map(|it| format!("{}: {it}", shown(&file))));
         }
@@ -155,6 +159,12 @@ fn every_scheme_has_a_page_and_a_scenario() {
     let mut wrong = Vec::new();
     for folder in folders("crates/proto/src/control") {
         let scheme = folder.replace('_', "-");
+        if NOT_DRIVEN_YET.contains(&folder.as_str()) {
+            if kinds.contains(&scheme) {
+                wrong.push(format!("`{folder}` is driven: take it off the list"));
+            }
+            continue;
+        }
         if !root().join(format!("docs/schemes/{scheme}.md")).exists() {
             wrong.push(format!("docs/schemes/{scheme}.md is missing"));
         }

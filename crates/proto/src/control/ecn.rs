@@ -4,6 +4,9 @@
 //! detection but by the queue at the instant and without an average; above the upper threshold all are. One
 //! threshold in place of two is DCTCP's step. A driver marks only frames whose sender understands marks, and
 //! what their receiver does about it is a scheme of its own: [`dcqcn`](super::dcqcn), [`dctcp`](super::dctcp).
+//!
+//! Congestion isolation asks the same question of the same curve, and isolates what would be marked
+//! ([`isolation`](super::isolation)).
 
 use crate::dice::Dice;
 use crate::units::{Bytes, Share};

@@ -12,6 +12,7 @@
 //! - [`ib_cc`]: InfiniBand's: marks, their return, and a table of delays.
 //! - [`ecn`]: which frames a queue marks; [`dcqcn`] and [`dctcp`] are what ends make of marks, one by rate and one by
 //!   window, and [`go_back_n`] how a sender repeats what was lost.
+//! - [`isolation`]: congestion isolation, IEEE 802.1Qcz: flows that build a queue get out of the others' way.
 //! - [`pause`]: when a buffer stops its peer (802.3x PAUSE, 802.1Qbb PFC), and what the peer does about it.
 //! - [`headroom`]: how much still arrives after a stop was decided.
 //! - [`pacer`]: the token bucket that holds a flow to the rate its reaction point allows.
@@ -37,6 +38,7 @@ pub mod fqcn;
 pub mod go_back_n;
 pub mod headroom;
 pub mod ib_cc;
+pub mod isolation;
 pub mod pacer;
 pub mod pause;
 pub mod qcn;

@@ -1,0 +1,243 @@
+//! Pauses, where isolation was not enough: for both classes of a pair.
+
+use super::Levels;
+use crate::control::pause::{PauseConfig, PauseSender, Signal};
+use crate::units::{Bytes, Instant, Rate};
+use core::fmt;
+
+/// When an input pauses its neighbour, for each class of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastResortConfig {
+    /// The monitored class, by what it holds itself.
+    pub monitored: PauseConfig,
+    /// The congesting class, by what it holds itself.
+    pub congesting: PauseConfig,
+    /// When what the congesting class holds pauses the monitored class too; `None`: never.
+    pub both: Option<BothClasses>,
+}
+
+/// The further threshold of a pair: what a neighbour still has of congesting flows in its monitored queue is not stopped
+/// by a pause of the congesting class, and would fill the congesting queue all the same ("Response: Congested flow
+/// packets can be in non-congested queue when PFC is triggered: additional thresholds are required").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BothClasses {
+    /// The congesting class holds more than this: the monitored class is paused as well.
+    pub stop: Bytes,
+    /// It holds less than this: the monitored class goes by itself again.
+    pub go: Bytes,
+}
+
+/// Why thresholds cannot keep a queue from overflowing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Impossible {
+    /// What still arrives after the stop does not fit above it.
+    NoRoom {
+        /// The threshold.
+        stop: Bytes,
+        /// What still arrives.
+        headroom: Bytes,
+        /// What the queue holds at most.
+        capacity: Bytes,
+    },
+    /// The monitored class would be paused for the congesting one's sake before that is paused itself.
+    BothFirst {
+        /// The threshold of both classes.
+        both: Bytes,
+        /// That of the congesting class.
+        congesting: Bytes,
+    },
+}
+
+impl fmt::Display for Impossible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Impossible::NoRoom { stop, headroom, capacity } => {
+                write!(
+                    f,
+                    "a stop at {stop}, and {headroom} that still arrive, do not fit into a queue of {capacity}"
+                )
+            }
+            Impossible::BothFirst { both, congesting } => {
+                write!(f, "both classes stop at {both}, before the congesting one does at {congesting}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Impossible {}
+
+impl LastResortConfig {
+    /// Whether queues of this capacity never overflow, if `headroom` still arrives after a stop.
+    pub fn check(&self, capacity: Bytes, headroom: Bytes) -> Result<(), Impossible> {
+        let last_stop = self.both.map_or(self.congesting.stop, |both| both.stop);
+        for stop in [self.monitored.stop, last_stop] {
+            if stop.get().saturating_add(headroom.get()) > capacity.get() {
+                return Err(Impossible::NoRoom { stop, headroom, capacity });
+            }
+        }
+        match self.both {
+            Some(both) if both.stop < self.congesting.stop => {
+                Err(Impossible::BothFirst { both: both.stop, congesting: self.congesting.stop })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What to tell the neighbour, for each class of a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signals {
+    /// The monitored class.
+    pub monitored: Option<Signal>,
+    /// The congesting class.
+    pub congesting: Option<Signal>,
+}
+
+/// Watches what one input holds of a pair of classes, and pauses its neighbour.
+#[derive(Clone, Debug)]
+pub struct LastResort {
+    monitored: PauseSender,
+    congesting: PauseSender,
+    /// Whether the congesting class holds the monitored one too.
+    holds_both: bool,
+    config: LastResortConfig,
+}
+
+impl LastResort {
+    /// For an input that holds nothing.
+    ///
+    /// # Panics
+    /// When a threshold to go lies above the one to stop.
+    pub fn new(config: LastResortConfig) -> LastResort {
+        assert!(config.both.is_none_or(|both| both.go <= both.stop), "goes again above the level that stops");
+        LastResort {
+            monitored: PauseSender::new(config.monitored),
+            congesting: PauseSender::new(config.congesting),
+            holds_both: false,
+            config,
+        }
+    }
+
+    /// The input holds `levels` now, on a port of this `rate`; to be called after every change.
+    #[inline]
+    pub fn on_levels(&mut self, now: Instant, levels: Levels, rate: Rate) -> Signals {
+        if let Some(both) = self.config.both {
+            let threshold = if self.holds_both { both.go } else { both.stop };
+            self.holds_both =
+                levels.congesting > threshold || self.holds_both && levels.congesting == threshold;
+        }
+        // A held class is as good as one that is over its own threshold.
+        let own = levels.monitored;
+        let level = if self.holds_both { own.max(self.config.monitored.stop + Bytes::new(1)) } else { own };
+        Signals {
+            monitored: self.monitored.on_level(now, level, rate),
+            congesting: self.congesting.on_level(now, levels.congesting, rate),
+        }
+    }
+
+    /// When `on_timeout` is next due.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        [self.monitored.next_timeout(), self.congesting.next_timeout()].into_iter().flatten().min()
+    }
+
+    /// The time `next_timeout` named has come: stops in force are said again. Early or repeated calls change nothing.
+    pub fn on_timeout(&mut self, now: Instant, rate: Rate) -> Signals {
+        Signals {
+            monitored: self.monitored.on_timeout(now, rate),
+            congesting: self.congesting.on_timeout(now, rate),
+        }
+    }
+
+    /// Whether each class is paused: the monitored one, and the congesting one.
+    pub fn is_stopping(&self) -> (bool, bool) {
+        (self.monitored.is_stopping(), self.congesting.is_stopping())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Quanta;
+    use proptest::prelude::*;
+
+    const RATE: Rate = Rate::from_gbps(100);
+
+    /// The pause threshold of the proposal's simulations, and a further one of ours.
+    fn config() -> LastResortConfig {
+        let pause = PauseConfig { stop: Bytes::from_kb(750), go: Bytes::from_kb(700), quanta: Quanta::MAX };
+        let both = BothClasses { stop: Bytes::from_kb(850), go: Bytes::from_kb(800) };
+        LastResortConfig { monitored: pause, congesting: pause, both: Some(both) }
+    }
+
+    fn after(input: &mut LastResort, monitored_kb: u64, congesting_kb: u64) -> (bool, bool) {
+        let levels =
+            Levels { monitored: Bytes::from_kb(monitored_kb), congesting: Bytes::from_kb(congesting_kb) };
+        input.on_levels(Instant::START, levels, RATE);
+        input.is_stopping()
+    }
+
+    #[test]
+    fn each_class_is_paused_by_itself() {
+        let mut input = LastResort::new(config());
+        assert_eq!(after(&mut input, 10, 760), (false, true));
+        assert_eq!(after(&mut input, 10, 699), (false, false));
+        assert_eq!(after(&mut input, 760, 10), (true, false));
+    }
+
+    #[test]
+    fn the_further_threshold_pauses_both_and_lets_the_monitored_class_go_first() {
+        let mut input = LastResort::new(config());
+        assert_eq!(after(&mut input, 10, 850), (false, true));
+        assert_eq!(after(&mut input, 10, 851), (true, true));
+        assert_eq!(after(&mut input, 10, 800), (true, true));
+        assert_eq!(after(&mut input, 10, 799), (false, true));
+        assert_eq!(after(&mut input, 10, 699), (false, false));
+    }
+
+    #[test]
+    fn a_class_that_is_over_its_own_threshold_stays_paused() {
+        let mut input = LastResort::new(config());
+        assert_eq!(after(&mut input, 760, 851), (true, true));
+        assert_eq!(after(&mut input, 760, 10), (true, false));
+        assert_eq!(after(&mut input, 699, 10), (false, false));
+    }
+
+    #[test]
+    fn stops_are_said_again_for_both() {
+        let mut input = LastResort::new(config());
+        after(&mut input, 10, 851);
+        let due = input.next_timeout().unwrap();
+        let stop = Some(Signal::Stop(Quanta::MAX));
+        assert_eq!(input.on_timeout(due, RATE), Signals { monitored: stop, congesting: stop });
+        assert_eq!(input.on_timeout(due, RATE), Signals::default());
+    }
+
+    #[test]
+    fn thresholds_without_room_are_found() {
+        let (queue, room) = (Bytes::from_kb(1000), Bytes::from_kb(150));
+        assert_eq!(config().check(queue, room), Ok(()));
+        let tight = config().check(queue, Bytes::from_kb(151)).unwrap_err();
+        assert_eq!(
+            std::string::ToString::to_string(&tight),
+            "a stop at 850kB, and 151kB that still arrive, do not fit into a queue of 1MB"
+        );
+        let both = BothClasses { stop: Bytes::from_kb(700), go: Bytes::from_kb(600) };
+        let early = LastResortConfig { both: Some(both), ..config() };
+        assert!(matches!(early.check(queue, room), Err(Impossible::BothFirst { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn levels_above_a_stop_are_always_answered(levels in prop::collection::vec((0u64..1000, 0u64..1000), 1..80)) {
+            let mut input = LastResort::new(config());
+            for (monitored, congesting) in levels {
+                let (stops_monitored, stops_congesting) = after(&mut input, monitored, congesting);
+                prop_assert!(stops_monitored || monitored <= 750 && congesting <= 850);
+                prop_assert!(stops_congesting || congesting <= 750);
+                prop_assert!(!stops_monitored || monitored >= 700 || congesting >= 800);
+                prop_assert!(!stops_congesting || congesting >= 700);
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Neighbours: whether two bridges mean the same queues, by what they announce of themselves (LLDP, 802.1Qcz D.2.15).
+//!
+//! Values only; where they sit in a TLV is for [`wire`](crate::wire) to know.
+
+use crate::units::{Duration, Priority};
+use core::fmt;
+
+/// Which traffic classes a bridge isolates, and into which (`queue-map`): for each class 0 if it takes no part, `-k` if
+/// class `k - 1` is the congesting one that its flows are moved to, `k` if it is the congesting one of class `k - 1`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueMap(pub [i8; 8]);
+
+impl QueueMap {
+    /// This map with another pair of classes.
+    ///
+    /// # Panics
+    /// When one of them is in a pair, or they are the same.
+    #[must_use]
+    pub fn with_pair(mut self, monitored: Priority, congesting: Priority) -> QueueMap {
+        assert!(monitored != congesting, "a class cannot be isolated from itself");
+        assert!(
+            self.0[monitored.index()] == 0 && self.0[congesting.index()] == 0,
+            "a class is in one pair at the most"
+        );
+        self.0[monitored.index()] = -(congesting.get() as i8 + 1);
+        self.0[congesting.index()] = monitored.get() as i8 + 1;
+        self
+    }
+
+    /// The congesting class of a monitored one, if it is one and both say so of each other.
+    pub fn congesting(&self, monitored: Priority) -> Option<Priority> {
+        let partner = self.0[monitored.index()].checked_neg()?;
+        let congesting = u8::try_from(partner.checked_sub(1)?).ok().and_then(Priority::new)?;
+        (self.0[congesting.index()] == monitored.get() as i8 + 1).then_some(congesting)
+    }
+
+    /// Every pair: the monitored class, and the congesting one.
+    pub fn pairs(&self) -> impl Iterator<Item = (Priority, Priority)> + '_ {
+        Priority::all().filter_map(|monitored| Some((monitored, self.congesting(monitored)?)))
+    }
+
+    /// A class that names a partner which does not name it.
+    pub fn loose_end(&self) -> Option<Priority> {
+        let in_a_pair = |class: Priority| self.pairs().any(|(a, b)| class == a || class == b);
+        Priority::all().find(|class| self.0[class.index()] != 0 && !in_a_pair(*class))
+    }
+}
+
+/// What a bridge announces of its isolation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Announcement {
+    /// Its queues.
+    pub map: QueueMap,
+    /// How many octets of a frame it wants in a message, to know the flow by.
+    pub frame_octets: u16,
+    /// How long a flow must be silent there to be no congesting one any more; the proposal of 2018 announces it, the
+    /// standard does not.
+    pub inactivity: Option<Duration>,
+}
+
+/// What two neighbours can do together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// Tell each other of congesting flows.
+    Signals {
+        /// Octets of a frame in messages to the neighbour.
+        frame_octets: u16,
+        /// How long a flow must be silent here: no shorter than there, so that the upstream bridge does not free one
+        /// that the downstream bridge still isolates.
+        inactivity: Duration,
+    },
+    /// Isolate each for itself.
+    LocalOnly(Disagreement),
+}
+
+/// Why two neighbours do not signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disagreement {
+    /// The neighbour announces no isolation.
+    Silent,
+    /// The neighbour's map contradicts itself at this class.
+    Incoherent {
+        /// The class.
+        class: Priority,
+    },
+    /// The neighbour does not isolate this class.
+    NotMonitored {
+        /// The class.
+        class: Priority,
+    },
+    /// The neighbour moves flows of this class to another one.
+    OtherQueue {
+        /// The class.
+        class: Priority,
+        /// Where they go here.
+        ours: Priority,
+        /// Where they go there.
+        theirs: Priority,
+    },
+}
+
+impl fmt::Display for Disagreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Disagreement::Silent => f.write_str("the neighbour announces no congestion isolation"),
+            Disagreement::Incoherent { class } => {
+                write!(f, "the neighbour's class {class} names a partner that does not name it")
+            }
+            Disagreement::NotMonitored { class } => write!(f, "the neighbour does not isolate class {class}"),
+            Disagreement::OtherQueue { class, ours, theirs } => {
+                write!(f, "flows of class {class} are moved to class {ours} here and to class {theirs} there")
+            }
+        }
+    }
+}
+
+/// What two neighbours can do together: whether every class monitored here has the same congesting class there.
+///
+/// # Panics
+/// When our own map contradicts itself.
+pub fn agree(ours: &Announcement, inactivity: Duration, theirs: Option<&Announcement>) -> Agreement {
+    assert!(ours.map.loose_end().is_none(), "a map of our own that contradicts itself");
+    let Some(theirs) = theirs else { return Agreement::LocalOnly(Disagreement::Silent) };
+    if let Some(class) = theirs.map.loose_end() {
+        return Agreement::LocalOnly(Disagreement::Incoherent { class });
+    }
+    for (class, congesting) in ours.map.pairs() {
+        match theirs.map.congesting(class) {
+            None => return Agreement::LocalOnly(Disagreement::NotMonitored { class }),
+            Some(theirs) if theirs != congesting => {
+                return Agreement::LocalOnly(Disagreement::OtherQueue { class, ours: congesting, theirs });
+            }
+            Some(_) => {}
+        }
+    }
+    Agreement::Signals {
+        frame_octets: theirs.frame_octets,
+        inactivity: theirs.inactivity.map_or(inactivity, |theirs| theirs.max(inactivity)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::string::ToString;
+    use std::vec::Vec;
+
+    fn class(number: u8) -> Priority {
+        Priority::new(number).unwrap()
+    }
+
+    fn announcement(map: QueueMap) -> Announcement {
+        Announcement { map, frame_octets: 48, inactivity: None }
+    }
+
+    const OWN: Duration = Duration::from_us(100);
+
+    fn disagreement(ours: QueueMap, theirs: QueueMap) -> std::string::String {
+        match agree(&announcement(ours), OWN, Some(&announcement(theirs))) {
+            Agreement::LocalOnly(why) => why.to_string(),
+            agreement @ Agreement::Signals { .. } => panic!("{agreement:?}"),
+        }
+    }
+
+    #[test]
+    fn a_pair_is_the_two_numbers_of_the_standards_example() {
+        // Monitored class 3, congesting class 4: fb 04 at their places.
+        let map = QueueMap::default().with_pair(class(3), class(4));
+        assert_eq!(map.0, [0, 0, 0, -5, 4, 0, 0, 0]);
+        assert_eq!(map.congesting(class(3)), Some(class(4)));
+        assert_eq!(map.congesting(class(4)), None);
+        assert_eq!(map.pairs().collect::<Vec<_>>(), [(class(3), class(4))]);
+    }
+
+    #[test]
+    fn neighbours_with_the_same_queues_signal_with_the_longer_patience() {
+        let ours = announcement(QueueMap::default().with_pair(class(3), class(4)));
+        let theirs = Announcement { frame_octets: 64, inactivity: Some(Duration::from_us(300)), ..ours };
+        let patient = Agreement::Signals { frame_octets: 64, inactivity: Duration::from_us(300) };
+        assert_eq!(agree(&ours, OWN, Some(&theirs)), patient);
+        let hasty = Announcement { inactivity: Some(Duration::from_us(10)), ..theirs };
+        assert_eq!(agree(&ours, OWN, Some(&hasty)), Agreement::Signals { frame_octets: 64, inactivity: OWN });
+    }
+
+    #[test]
+    fn neighbours_that_differ_say_in_what() {
+        let ours = QueueMap::default().with_pair(class(3), class(4));
+        assert_eq!(agree(&announcement(ours), OWN, None), Agreement::LocalOnly(Disagreement::Silent));
+        assert_eq!(disagreement(ours, QueueMap::default()), "the neighbour does not isolate class 3");
+        assert_eq!(
+            disagreement(ours, QueueMap::default().with_pair(class(3), class(5))),
+            "flows of class 3 are moved to class 4 here and to class 5 there"
+        );
+        assert_eq!(
+            disagreement(ours, QueueMap([0, 0, 0, -5, 0, 0, 0, 0])),
+            "the neighbour's class 3 names a partner that does not name it"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_map_is_coherent_or_has_a_loose_end(map: [i8; 8]) {
+            let map = QueueMap(map);
+            let paired = 2 * map.pairs().count();
+            let named = map.0.iter().filter(|it| **it != 0).count();
+            prop_assert!(paired <= named);
+            prop_assert_eq!(map.loose_end().is_none(), paired == named);
+            let ours = announcement(QueueMap::default().with_pair(class(0), class(1)));
+            let agreed = matches!(agree(&ours, OWN, Some(&announcement(map))), Agreement::Signals { .. });
+            prop_assert_eq!(agreed, map.loose_end().is_none() && map.congesting(class(0)) == Some(class(1)));
+        }
+    }
+}
