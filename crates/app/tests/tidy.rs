@@ -405,7 +405,7 @@ fn walk(folder: &Path) -> Vec<PathBuf> {
             let is_ours = !NOT_OURS.iter().any(|it| path.file_name().is_some_and(|name| name == *it));
             if path.is_dir() && is_ours {
                 folders.push(path);
-            } else if path.is_file() {
+            } else if path.is_file() && is_ours {
                 found.push(path);
             }
         }
