@@ -9,11 +9,12 @@ use toml::Table;
 
 /// Who may use whom. A crate that is not here has no place in the house yet.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("app", &["proto", "record", "report", "sim"]),
+    ("app", &["proto", "record", "report", "sim", "theory"]),
     ("proto", &[]),
     ("record", &["proto"]),
-    ("report", &["proto", "record"]),
+    ("report", &["proto", "record", "theory"]),
     ("sim", &["proto", "record"]),
+    ("theory", &["proto"]),
 ];
 
 /// Where hardware would count, so do we.
@@ -21,7 +22,8 @@ const WITHOUT_FLOATS: &[&str] =
     &["crates/proto/src", "crates/sim/src/kernel", "crates/sim/src/model", "crates/sim/src/topology"];
 
 /// What a simulation must not touch: it is a function of scenario and seed.
-const WITHOUT_A_WORLD: &[&str] = &["crates/proto/src", "crates/sim/src", "crates/report/src"];
+const WITHOUT_A_WORLD: &[&str] =
+    &["crates/proto/src", "crates/sim/src", "crates/report/src", "crates/theory/src"];
 
 /// Machines that no scenario can choose yet: the simulator does not drive them.
 const NOT_DRIVEN_YET: &[&str] = &["dcqcn", "ecm", "go_back_n", "ib_cc", "isolation", "qcn2007"];
