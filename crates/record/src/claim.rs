@@ -69,6 +69,9 @@ pub enum Metric {
     QueuePeak,
     /// Ports and inputs: standard deviation over time of the sampled octets held.
     QueueDeviation,
+    /// Ports and inputs: the period in seconds at which the sampled octets held repeat themselves; unmeasured if they
+    /// do not.
+    Period,
     /// Ports: transmitted octets, overhead counted, over what the port's service rate allowed: a fraction.
     Utilisation,
     /// Flows: mean of the sampled rate limit in bits per second.
@@ -134,9 +137,11 @@ impl Metric {
             | Metric::Frames
             | Metric::Reordered
             | Metric::Latency => &[Flow],
-            Metric::Queue | Metric::QueuePeak | Metric::QueueDeviation | Metric::Settled { .. } => {
-                &[Port, Input]
-            }
+            Metric::Queue
+            | Metric::QueuePeak
+            | Metric::QueueDeviation
+            | Metric::Period
+            | Metric::Settled { .. } => &[Port, Input],
             Metric::Utilisation => &[Port],
             Metric::PauseTime => &[Port, Input],
             Metric::PauseCount => &[Input],

@@ -2,10 +2,14 @@
 
 use crate::outside::Outside;
 
-/// What a model is made of at an instant: queue, current rate, target rate, and one more; unused places are zero.
-pub(crate) type State = [f64; 4];
+/// What a model is made of at an instant: queue, current rate, target rate, and what else it
+/// keeps; unused places are zero.
+pub(crate) type State = [f64; PLACES];
 
-/// Steps that one integration may take; each keeps 64 octets.
+/// How many numbers that is.
+pub(crate) const PLACES: usize = 6;
+
+/// Steps that one integration may take; each keeps 96 octets.
 pub(crate) const MOST_STEPS: usize = 4_000_000;
 
 /// A system whose change depends on what it is and on what it was.
@@ -142,14 +146,14 @@ mod tests {
 
     impl System for Lagging {
         fn slope(&self, _: f64, _: &State, past: &Past<'_>) -> State {
-            [-past.back(self.0)[0], 0.0, 0.0, 0.0]
+            [-past.back(self.0)[0], 0.0, 0.0, 0.0, 0.0, 0.0]
         }
 
         fn confine(&self, _: &mut State) {}
     }
 
     fn end(delay: f64, span: f64, step: f64) -> f64 {
-        let solution = solve(&Lagging(delay), [1.0, 0.0, 0.0, 0.0], delay, span, step).unwrap();
+        let solution = solve(&Lagging(delay), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0], delay, span, step).unwrap();
         solution.states().last().unwrap()[0]
     }
 
@@ -175,12 +179,12 @@ mod tests {
 
     #[test]
     fn a_delay_beyond_what_is_looked_at_is_refused() {
-        let refused = solve(&Lagging(2.0), [1.0; 4], 2.0, 1.0, 0.1).unwrap_err();
+        let refused = solve(&Lagging(2.0), [1.0; 6], 2.0, 1.0, 0.1).unwrap_err();
         assert_eq!(refused, Outside::DelayBeyondHistory { delay: 2.0, span: 1.0 });
     }
 
     #[test]
     fn too_fine_a_step_is_refused_before_memory_is_asked_for() {
-        assert!(matches!(solve(&Lagging(1.0), [1.0; 4], 1.0, 1e12, 1e-6), Err(Outside::TooManySteps { .. })));
+        assert!(matches!(solve(&Lagging(1.0), [1.0; 6], 1.0, 1e12, 1e-6), Err(Outside::TooManySteps { .. })));
     }
 }

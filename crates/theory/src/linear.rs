@@ -5,7 +5,7 @@ use crate::delay::State;
 use crate::model::{Model, Regime};
 use crate::outside::Outside;
 
-/// More places than this no state has.
+/// More places than this no linearised state has.
 const MOST: usize = 4;
 
 type Matrix = [[f64; MOST]; MOST];
@@ -32,7 +32,7 @@ impl Linear {
                 moved(&state)
             };
             let (up, down) = (shifted(step), shifted(-step));
-            let column: State = std::array::from_fn(|row| (up[row] - down[row]) / (2.0 * step));
+            let column: [f64; MOST] = std::array::from_fn(|row| (up[row] - down[row]) / (2.0 * step));
             column
         };
         let mut linear = Linear { order, present: [[0.0; MOST]; MOST], delayed: [[0.0; MOST]; MOST] };

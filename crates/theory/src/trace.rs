@@ -1,6 +1,6 @@
 //! A model followed through time.
 
-use crate::delay::{Past, State, System, solve};
+use crate::delay::{PLACES, Past, State, System, solve};
 use crate::model::{ALPHA, Model, QUEUE, RATE, TARGET};
 use crate::outside::{Outside, within};
 use crate::series::{self, Period};
@@ -80,11 +80,13 @@ impl Trace {
         model.check()?;
         within("the queue at the start", start.queue, start.queue >= 0.0, "zero or more")?;
         within("the rate at the start", start.rate, start.rate >= 0.0, "zero or more")?;
-        let mut state: State = [0.0; 4];
+        let mut state: State = [0.0; PLACES];
         state[QUEUE] = start.queue;
         state[RATE] = model.path().share() * start.rate;
         state[TARGET] = state[RATE];
-        state[ALPHA] = 1.0;
+        if matches!(model, Model::Dcqcn(_)) {
+            state[ALPHA] = 1.0;
+        }
         Trace::solved(model, state, span, changes)
     }
 

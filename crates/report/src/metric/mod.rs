@@ -9,6 +9,7 @@ use crate::unit::Unit;
 use quell_proto::units::Instant;
 use quell_record::claim::{ConvergingSeries, Metric, Reduce, Window};
 use quell_record::{EntityClass, EntityId, EntityKind, EventKind, FlowTotals, Quantity, Recording};
+use quell_theory::series;
 use std::fmt;
 use std::ops::Range;
 
@@ -39,6 +40,7 @@ pub fn measure(
         Metric::QueuePeak => view.peak(Quantity::QueuePeakBytes)?,
         Metric::QueueDeviation => stats::weighted_deviation(view.levels(Quantity::QueueMeanBytes)?)
             .ok_or_else(|| view.nothing("was never sampled"))?,
+        Metric::Period => view.period()?,
         Metric::Utilisation => {
             let overhead = recording.catalog.overhead_bytes as f64 * view.sum(Quantity::TxFrames)?;
             let carried = view.sum(Quantity::TxBytes)? + overhead;
@@ -107,9 +109,11 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         }
         Metric::ThroughputCv => Unit::Plain,
         Metric::Queue | Metric::QueuePeak | Metric::QueueDeviation => Unit::Bytes,
-        Metric::PauseTime | Metric::Latency | Metric::Convergence { .. } | Metric::Recovery { .. } => {
-            Unit::Seconds
-        }
+        Metric::Period
+        | Metric::PauseTime
+        | Metric::Latency
+        | Metric::Convergence { .. }
+        | Metric::Recovery { .. } => Unit::Seconds,
         Metric::PauseCount | Metric::Cnms | Metric::Loss | Metric::Frames | Metric::Reordered => Unit::Count,
     }
 }
@@ -310,6 +314,13 @@ impl<'a> View<'a> {
         let mean = stats::weighted_mean(rates.clone()).ok_or_else(|| self.nothing("was never sampled"))?;
         let deviation = stats::weighted_deviation(rates).ok_or_else(|| self.nothing("was never sampled"))?;
         self.share(deviation, mean, "carried nothing")
+    }
+
+    /// The samples that claims add at the ends of their windows are as good as those at equal steps: they are few.
+    fn period(&self) -> Result<f64, Unmeasured> {
+        let values: Vec<f64> = self.levels(Quantity::QueueMeanBytes)?.map(|(octets, _)| octets).collect();
+        let found = series::period(&values, self.seconds() / values.len().max(1) as f64);
+        found.map(|it| it.seconds).ok_or_else(|| self.nothing("does not oscillate"))
     }
 
     /// Assertions of pause: a refresh, which finds the peer already stopped, is none.

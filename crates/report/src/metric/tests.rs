@@ -117,6 +117,17 @@ fn a_queue_counts_for_as_long_as_it_stands() {
 }
 
 #[test]
+fn a_queue_that_swings_has_a_period() {
+    let swing = |at: u32| ((f64::from(at) / 8.0 * std::f64::consts::TAU).sin() * 1000.0) as i64 + 5000;
+    let rows: Vec<(u64, i64, i64)> = (0..64).map(|at| (MS, swing(at), 0)).collect();
+    let found = measure(&recorded(&rows, &[]), &Metric::Period, PORT, window(0, 64 * MS)).unwrap();
+    assert!((found - 0.008).abs() < 1e-4, "{found}");
+    let still = recorded(&[(MS, 100, 0); 16], &[]);
+    let none = measure(&still, &Metric::Period, PORT, window(0, 16 * MS)).unwrap_err();
+    assert_eq!(none.to_string(), "`s->b` does not oscillate in 0ps..16ms");
+}
+
+#[test]
 fn counts_and_times_are_summed() {
     let recording = plain();
     let (half, all) = (window(0, 2 * MS), window(0, 4 * MS));

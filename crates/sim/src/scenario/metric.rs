@@ -50,6 +50,12 @@ pub const METRICS: &[MetricName] = &[
     metric("queue-peak", Unit::Size, "Ports and inputs: most octets held."),
     metric("queue-deviation", Unit::Size, "Ports and inputs: standard deviation of the sampled octets held."),
     metric(
+        "period",
+        Unit::Time,
+        "Ports and inputs: period at which the octets held repeat themselves, by their autocorrelation; missing if it \
+         stays below 0.3.",
+    ),
+    metric(
         "utilisation",
         Unit::Number,
         "Ports: what was sent, overhead counted, over what the service rate allowed.",
@@ -177,6 +183,7 @@ impl Words {
             "queue" => Metric::Queue,
             "queue-peak" => Metric::QueuePeak,
             "queue-deviation" => Metric::QueueDeviation,
+            "period" => Metric::Period,
             "utilisation" => Metric::Utilisation,
             "limit" => Metric::Limit,
             "pause-time" => Metric::PauseTime,

@@ -113,7 +113,7 @@ impl Dcqcn {
         }
         let queue = self.mark_from + chance / self.mark_most * (self.mark_all - self.mark_from);
         let events = Events::of(self, chance, share);
-        Ok([queue, share, share + self.above(&events, share), events.alpha])
+        Ok([queue, share, share + self.above(&events, share), events.alpha, 0.0, 0.0])
     }
 
     /// How far above the rate the target rests.
@@ -141,6 +141,8 @@ impl Dcqcn {
             -now[RATE] * now[ALPHA] * events.cuts / 2.0 + gap * climbs / 2.0,
             -gap * events.cuts + self.increase / 8.0 * active,
             self.alpha_gain / self.alpha_every * (events.alpha - now[ALPHA]),
+            0.0,
+            0.0,
         ]
     }
 }

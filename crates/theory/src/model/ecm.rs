@@ -58,19 +58,26 @@ impl Ecm {
     }
 
     pub(super) fn rest(&self) -> State {
-        [self.set_point, self.path.share(), 0.0, 0.0]
+        [self.set_point, self.path.share(), 0.0, 0.0, 0.0, 0.0]
     }
 
     pub(super) fn slope(&self, now: &State, then: &State) -> State {
         let largest = self.largest();
         let feedback = self.feedback(then).clamp(-largest, largest);
         let regime = if feedback > 0.0 { Regime::Increase } else { Regime::Decrease };
-        [growth(&self.path, now[QUEUE], now[RATE]), self.climb(regime, feedback, now, then), 0.0, 0.0]
+        [
+            growth(&self.path, now[QUEUE], now[RATE]),
+            self.climb(regime, feedback, now, then),
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+        ]
     }
 
     pub(super) fn drift(&self, regime: Regime, now: &State, then: &State) -> State {
         let growth = f64::from(self.path.flows) * now[RATE] - self.path.service();
-        [growth, self.climb(regime, self.feedback(then), now, then), 0.0, 0.0]
+        [growth, self.climb(regime, self.feedback(then), now, then), 0.0, 0.0, 0.0, 0.0]
     }
 
     fn climb(&self, regime: Regime, feedback: f64, now: &State, then: &State) -> f64 {

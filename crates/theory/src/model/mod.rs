@@ -20,6 +20,11 @@ pub(crate) const QUEUE: usize = 0;
 pub(crate) const RATE: usize = 1;
 pub(crate) const TARGET: usize = 2;
 pub(crate) const ALPHA: usize = 3;
+/// QCN in detail: notifications that a flow has had since the start, first cycles that they have begun, and what
+/// flows in later cycles are below their targets, averaged over all.
+pub(crate) const HEARD: usize = 3;
+pub(crate) const BEGUN: usize = 4;
+pub(crate) const GAP_LATER: usize = 5;
 
 /// What a model stands for, whatever the scheme: who shares what, and how late they hear of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -207,7 +212,9 @@ impl System for Model {
         // However slow, a source sends a frame a second: what sends nothing is told nothing, and stays there.
         state[RATE] = state[RATE].clamp(least, most);
         state[TARGET] = state[TARGET].clamp(least, most);
-        state[ALPHA] = state[ALPHA].clamp(0.0, 1.0);
+        if matches!(self, Model::Dcqcn(_)) {
+            state[ALPHA] = state[ALPHA].clamp(0.0, 1.0);
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! QCN as a fluid: Alizadeh et al., "Data Center Transport Mechanisms" (Allerton 2008) and "Stability Analysis
-//! of QCN" (SIGMETRICS 2011), with the cycles of the byte counter; timer and hyper-active increase are left out.
+//! of QCN" (SIGMETRICS 2011), with the cycles of the byte counter; timer and hyper-active increase are left out. The
+//! detailed form is ours.
 
-use super::{Path, QUEUE, RATE, TARGET, growth};
-use crate::delay::{Past, State};
+use super::{BEGUN, GAP_LATER, HEARD, Path, QUEUE, RATE, TARGET, growth};
+use crate::delay::{PLACES, Past, State};
 use crate::outside::{Outside, positive, within};
 use quell_proto::control::qcn::{CongestionConfig, ReactionConfig};
 
@@ -29,14 +30,17 @@ pub struct Qcn {
     pub detail: Detail,
 }
 
-/// How close QCN's model keeps to the mechanism.
+/// How close QCN's model keeps to the mechanism. Equilibrium and linearisation are those of the plain model: at rest
+/// both agree to a fraction of an octet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// As in the literature: feedback is exact, growth is the derivative, one interval between samples.
+    /// As in the literature: growth is the derivative, samples come at one interval, every notification sets the
+    /// target to the rate, and active increase begins as soon as notifications cease.
     Plain,
-    /// As a congestion point does it: feedback in whole sixty-thirds of the largest, growth since the sample
-    /// before, and the more samples the worse the feedback.
-    Sampled,
+    /// As congestion and reaction points do it. Growth is counted since the sample before, and samples come the sooner
+    /// the worse the feedback. A notification in the first cycle after another leaves the target alone, so that those
+    /// who lose their target are those who had almost reached it. Active increase waits for its cycles.
+    Mechanism,
 }
 
 impl Qcn {
@@ -76,7 +80,7 @@ impl Qcn {
     pub(super) fn longest_delay(&self) -> f64 {
         match self.detail {
             Detail::Plain => self.path.delay,
-            Detail::Sampled => self.path.delay + self.sample_base / self.path.service(),
+            Detail::Mechanism => self.path.delay + self.sample_base / self.path.service(),
         }
     }
 
@@ -110,7 +114,7 @@ impl Qcn {
                 ),
             });
         }
-        Ok([self.set_point + feedback, share, share + above, 0.0])
+        Ok([self.set_point + feedback, share, share + above, 0.0, 0.0, 0.0])
     }
 
     pub(super) fn drift(&self, now: &State, then: &State) -> State {
@@ -118,25 +122,15 @@ impl Qcn {
     }
 
     pub(super) fn slope(&self, now: &State, then: &State, past: &Past<'_>) -> State {
-        let (feedback, interval) = match self.detail {
-            Detail::Plain => (self.excess(then).clamp(0.0, self.largest()), self.sample_base),
-            Detail::Sampled => self.sampled(then, past),
+        let mut slope = match self.detail {
+            Detail::Plain => {
+                let feedback = self.excess(then).clamp(0.0, self.largest());
+                self.change(now, then, feedback, (feedback > 0.0).then_some(self.sample_base))
+            }
+            Detail::Mechanism => self.mechanism(now, then, past),
         };
-        let told = (feedback > 0.0).then_some(interval);
-        let mut slope = self.change(now, then, feedback, told);
         slope[QUEUE] = growth(&self.path, now[QUEUE], now[RATE]);
         slope
-    }
-
-    /// The feedback of a congestion point, and octets between its samples.
-    fn sampled(&self, then: &State, past: &Past<'_>) -> (f64, f64) {
-        let service = self.path.service();
-        // How far apart two samples are depends on the feedback, which depends on how far apart they are: begin
-        // with the longest interval, as a congestion point does.
-        let before = past.back(self.path.delay + self.sample_base / service);
-        let excess = then[QUEUE] - self.set_point + self.weight * (then[QUEUE] - before[QUEUE]);
-        let steps = (excess / self.largest() * 63.0).clamp(0.0, 63.0).floor();
-        (steps / 63.0 * self.largest(), self.sample_base / ((steps / 8.0).floor() + 1.0))
     }
 
     /// How rates change under some feedback; `told` is how many octets go by between two notifications, or none
@@ -149,17 +143,57 @@ impl Qcn {
         };
         [
             f64::from(self.path.flows) * rate - self.path.service(),
-            -self.gain() * feedback * rate * notified + (target - rate) / 2.0 * then[RATE] * climbs.halvings,
-            -(target - rate) * notified + self.increase / 8.0 * then[RATE] * climbs.active * climbs.halvings,
+            -self.gain() * feedback * rate * notified + (target - rate) / 2.0 * then[RATE] * climbs.ended,
+            -(target - rate) * notified + self.increase / 8.0 * then[RATE] * climbs.active * climbs.ended,
+            0.0,
+            0.0,
             0.0,
         ]
+    }
+
+    /// The same as congestion and reaction points do it; see [`Detail::Mechanism`]. Flows are of two sorts: those in the
+    /// first cycle since their target was set, and later ones. Cycles end at random, as often as they do on average.
+    fn mechanism(&self, now: &State, then: &State, past: &Past<'_>) -> State {
+        let (rate, gap) = (now[RATE], now[TARGET] - now[RATE]);
+        let (feedback, interval) = self.sampled(then, past);
+        let notified = if feedback > 0.0 { then[RATE] / interval } else { 0.0 };
+        let cycle = self.byte_reset / rate;
+        let share_first = (now[BEGUN] - past.back(cycle)[BEGUN]).clamp(0.0, 1.0);
+        let (gap_later, gap_first) = (now[GAP_LATER], gap - now[GAP_LATER]);
+        let ended_later =
+            if feedback > 0.0 { then[RATE] * Climbs::of(self, interval).ended } else { 1.0 / cycle };
+        let (climb_first, climb_later) = (gap_first / 2.0 / cycle, gap_later / 2.0 * ended_later);
+        let heard = now[HEARD] - past.back(cycle * self.recovery_cycles)[HEARD];
+        let increase = self.increase / 8.0 * (1.0 - share_first) * ended_later * (-heard).exp();
+        let mut slope = [0.0; PLACES];
+        slope[RATE] = -self.gain() * feedback * rate * notified + climb_first + climb_later;
+        slope[TARGET] = -gap_later * notified + increase;
+        slope[HEARD] = notified;
+        slope[BEGUN] = notified * (1.0 - share_first);
+        // The half of a gap that a first cycle leaves is a later flow's.
+        slope[GAP_LATER] = climb_first - climb_later - gap_later * notified + increase;
+        slope
+    }
+
+    /// The feedback of a congestion point, and octets between its samples.
+    fn sampled(&self, then: &State, past: &Past<'_>) -> (f64, f64) {
+        let (mut feedback, mut interval) = (0.0, self.sample_base);
+        // How far apart two samples are depends on the feedback, and the feedback on that: two rounds settle it.
+        for _ in 0..2 {
+            let before = past.back(self.path.delay + interval / self.path.service());
+            let excess = then[QUEUE] - self.set_point + self.weight * (then[QUEUE] - before[QUEUE]);
+            feedback = excess.clamp(0.0, self.largest());
+            // The top three of six bits say how soon the next sample is.
+            interval = self.sample_base / ((feedback / self.largest() * 63.0 / 8.0).floor() + 1.0);
+        }
+        (feedback, interval)
     }
 }
 
 /// How often a flow climbs, for an octet that it sends.
 struct Climbs {
     /// Cycles that end before a notification does away with them, for each octet.
-    halvings: f64,
+    ended: f64,
     /// The share of them past fast recovery.
     active: f64,
     /// Notifications for each cycle that ends.
@@ -174,11 +208,11 @@ impl Climbs {
         // (1 - p)^-B - 1 and (1 - p)^(5 B), kept exact for small p.
         let lost = (-frames * (-chance).ln_1p()).exp_m1();
         let active = (model.recovery_cycles * frames * (-chance).ln_1p()).exp();
-        Climbs { halvings: 1.0 / interval / lost, active, lost }
+        Climbs { ended: 1.0 / interval / lost, active, lost }
     }
 
     /// With none at all.
     fn undisturbed(model: &Qcn) -> Climbs {
-        Climbs { halvings: 1.0 / model.byte_reset, active: 1.0, lost: 0.0 }
+        Climbs { ended: 1.0 / model.byte_reset, active: 1.0, lost: 0.0 }
     }
 }
