@@ -53,6 +53,10 @@ impl Share {
     }
 }
 
+/// A set of priorities, as frames carry it: bit n of an octet stands for priority n.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PrioritySet(pub u8);
+
 impl Instant {
     /// The start of a run.
     pub const START: Instant = Instant(0);
@@ -202,6 +206,26 @@ impl Priority {
     /// All eight, lowest first.
     pub fn all() -> impl DoubleEndedIterator<Item = Priority> {
         (0..8).map(Priority)
+    }
+}
+
+impl PrioritySet {
+    /// No priority.
+    pub const NONE: PrioritySet = PrioritySet(0);
+
+    /// These priorities.
+    pub fn of(priorities: impl IntoIterator<Item = Priority>) -> PrioritySet {
+        PrioritySet(priorities.into_iter().fold(0, |bits, priority| bits | 1 << priority.0))
+    }
+
+    /// Whether it is one of them.
+    pub const fn contains(self, priority: Priority) -> bool {
+        self.0 >> priority.0 & 1 == 1
+    }
+
+    /// Its priorities, lowest first.
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = Priority> {
+        Priority::all().filter(move |priority| self.contains(*priority))
     }
 }
 

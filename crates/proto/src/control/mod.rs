@@ -15,6 +15,7 @@
 //! - [`isolation`]: congestion isolation, IEEE 802.1Qcz: flows that build a queue get out of the others' way.
 //! - [`pause`]: when a buffer stops its peer (802.3x PAUSE, 802.1Qbb PFC), and what the peer does about it.
 //! - [`headroom`]: how much still arrives after a stop was decided.
+//! - [`domain_defence`]: which ports border on a neighbour that takes part in congestion notification.
 //! - [`pacer`]: the token bucket that holds a flow to the rate its reaction point allows.
 //!
 //! # Where a new scheme goes
@@ -29,6 +30,7 @@ pub mod af_qcn;
 pub mod arrivals;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod domain_defence;
 pub mod drift;
 pub mod ecm;
 pub mod ecn;

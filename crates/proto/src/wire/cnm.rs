@@ -5,7 +5,7 @@
 //! `version(4 bits) reserved(6 bits) feedback(6 bits) CPID(8) offset(2) delta(2) priority(2) destination(6)
 //! excerpt length(2) excerpt(0 to 64)`
 
-use super::{CnTag, EtherType, Frame, Header, MacAddr, Tags, WireError, field, top_priority, word};
+use super::{CnTag, Envelope, EtherType, Frame, Header, MacAddr, WireError, field, top_priority, word};
 use crate::units::Priority;
 use core::fmt;
 
@@ -33,14 +33,9 @@ pub struct Cnm {
 /// A whole congestion notification message, on its way to the source of the sampled frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CnmFrame {
-    /// The source of the sampled frame.
-    pub destination: MacAddr,
-    /// The congestion point's address (`cpMacAddress`).
-    pub source: MacAddr,
-    /// The VLANs of the sampled frame, at the priority of messages.
-    pub tags: Tags,
-    /// The flow of the sampled frame.
-    pub cn_tag: Option<CnTag>,
+    /// From the congestion point's address (`cpMacAddress`) to the source of the sampled frame, on its VLANs at the
+    /// priority of messages, with its CN-TAG.
+    pub envelope: Envelope,
     /// What it says.
     pub cnm: Cnm,
 }
@@ -161,18 +156,13 @@ impl CnmFrame {
 
     /// Reads the payload of a frame whose header has been read.
     pub fn from_parts(header: &Header, payload: &[u8]) -> Result<CnmFrame, WireError> {
-        let Header { destination, source, tags, cn_tag, ether_type } = *header;
-        if ether_type != EtherType::CNM {
-            let (found, want) = (ether_type.get(), EtherType::CNM.get());
-            return Err(WireError::Unexpected { field: "EtherType", found, want });
-        }
-        Ok(CnmFrame { destination, source, tags, cn_tag, cnm: Cnm::parse(payload)? })
+        header.expect(EtherType::CNM)?;
+        Ok(CnmFrame { envelope: header.envelope(), cnm: Cnm::parse(payload)? })
     }
 
     /// The header such a frame has.
     pub fn header(&self) -> Header {
-        let CnmFrame { destination, source, tags, cn_tag, .. } = *self;
-        Header { destination, source, tags, cn_tag, ether_type: EtherType::CNM }
+        self.envelope.header(EtherType::CNM)
     }
 
     /// Writes the frame, padded to [`super::MIN_FRAME`], and says how many octets it took.
@@ -213,7 +203,8 @@ impl Origin {
             destination: sampled.header.destination,
             excerpt: Excerpt::of_frame(sampled, self.excerpt),
         };
-        Some(CnmFrame { destination: sampled.header.source, source: self.address, tags, cn_tag, cnm })
+        let envelope = Envelope { destination: sampled.header.source, source: self.address, tags, cn_tag };
+        Some(CnmFrame { envelope, cnm })
     }
 }
 
@@ -330,7 +321,7 @@ impl fmt::Debug for Excerpt {
 mod tests {
     use super::super::arbitrary::{any_cnm, any_header};
     use super::super::tests::{emitted, octets};
-    use super::super::{AnyFrame, MIN_FRAME, VlanId, VlanKind, VlanTag, parse};
+    use super::super::{AnyFrame, MIN_FRAME, Tags, VlanId, VlanKind, VlanTag, parse};
     use super::*;
     use proptest::prelude::*;
     use std::string::ToString;
@@ -349,15 +340,17 @@ mod tests {
     fn frame() -> CnmFrame {
         let bridge = MacAddr([0x02, 0, 0, 0, 0x0c, 0x01]);
         CnmFrame {
-            destination: MacAddr::numbered(1),
-            source: bridge,
-            tags: Tags::one(VlanTag {
-                kind: VlanKind::Customer,
-                priority: Priority::new(6).unwrap(),
-                drop_eligible: false,
-                id: VlanId::new(100).unwrap(),
-            }),
-            cn_tag: Some(CnTag { flow: 7 }),
+            envelope: Envelope {
+                destination: MacAddr::numbered(1),
+                source: bridge,
+                tags: Tags::one(VlanTag {
+                    kind: VlanKind::Customer,
+                    priority: Priority::new(6).unwrap(),
+                    drop_eligible: false,
+                    id: VlanId::new(100).unwrap(),
+                }),
+                cn_tag: Some(CnTag { flow: 7 }),
+            },
             cnm: Cnm {
                 feedback: QuantisedFeedback::new(37).unwrap(),
                 point: CpId::of(bridge, 3),
@@ -392,7 +385,8 @@ mod tests {
         assert_eq!(emitted(AnyFrame::Cnm(full)).len(), 110);
         let short = Cnm { excerpt: Excerpt::NONE, ..frame().cnm };
         assert_eq!(short.emitted_len(), 24);
-        let short = CnmFrame { tags: Tags::NONE, cn_tag: None, cnm: short, ..frame() };
+        let Envelope { destination, source, .. } = frame().envelope;
+        let short = CnmFrame { envelope: Envelope::plain(destination, source), cnm: short };
         let octets = emitted(AnyFrame::Cnm(short));
         assert_eq!(octets.len(), MIN_FRAME);
         assert!(octets[38..].iter().all(|octet| *octet == 0));
@@ -489,7 +483,7 @@ mod tests {
     }
 
     fn origin() -> Origin {
-        let CnmFrame { source, cnm, .. } = frame();
+        let CnmFrame { envelope: Envelope { source, .. }, cnm } = frame();
         let priority = Priority::new(6).unwrap();
         Origin { address: source, point: cnm.point, priority, excerpt: 26, tag_always: true }
     }
@@ -525,9 +519,9 @@ mod tests {
         let Cnm { feedback, offset, delta, .. } = frame().cnm;
         let answer =
             |tag_always| Origin { tag_always, ..origin() }.answer(&sampled, feedback, offset, delta).unwrap();
-        assert_eq!(answer(true).cn_tag, Some(CnTag { flow: 0 }));
-        assert_eq!(answer(false).cn_tag, None);
-        assert_eq!(answer(true).tags, Tags::NONE);
+        assert_eq!(answer(true).envelope.cn_tag, Some(CnTag { flow: 0 }));
+        assert_eq!(answer(false).envelope.cn_tag, None);
+        assert_eq!(answer(true).envelope.tags, Tags::NONE);
     }
 
     #[test]
@@ -535,7 +529,7 @@ mod tests {
         let frame = octets("020000000002 020000000001 88a8 b00a 8100 7064 0800 4500");
         let Cnm { feedback, offset, delta, .. } = self::frame().cnm;
         let answer = origin().answer(&Frame::parse(&frame).unwrap(), feedback, offset, delta).unwrap();
-        let controls: Vec<u16> = answer.tags.as_slice().iter().map(VlanTag::control).collect();
+        let controls: Vec<u16> = answer.envelope.tags.as_slice().iter().map(VlanTag::control).collect();
         assert_eq!(controls, [0xc00a, 0xc064]);
         assert_eq!(answer.cnm.priority, Priority::new(5).unwrap());
     }

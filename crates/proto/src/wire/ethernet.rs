@@ -34,6 +34,19 @@ pub struct Header {
     pub ether_type: EtherType,
 }
 
+/// What stands in front of a frame's EtherType: a [`Header`] without it, for formats that have their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// Whom the frame is for.
+    pub destination: MacAddr,
+    /// Who sent it.
+    pub source: MacAddr,
+    /// The VLAN tags, outermost first.
+    pub tags: Tags,
+    /// The CN-TAG, which stands behind all VLAN tags.
+    pub cn_tag: Option<CnTag>,
+}
+
 /// A frame whose payload is left as it is: a header, and the octets behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
@@ -48,6 +61,9 @@ impl MacAddr {
     pub const BROADCAST: MacAddr = MacAddr([0xff; 6]);
     /// The other end of the link: where PAUSE and PFC frames go, and no bridge forwards (802.3 annex 31B).
     pub const MAC_CONTROL: MacAddr = MacAddr([0x01, 0x80, 0xc2, 0x00, 0x00, 0x01]);
+
+    /// The nearest bridge: where LLDP frames go by default, and no bridge forwards (802.1AB).
+    pub const NEAREST_BRIDGE: MacAddr = MacAddr([0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e]);
 
     /// A locally administered address for the station of this number: 02:00, then the number.
     pub const fn numbered(number: u32) -> MacAddr {
@@ -78,6 +94,12 @@ impl EtherType {
     pub const IPV4: EtherType = EtherType(0x0800);
     /// A congestion notification message (802.1Qau).
     pub const CNM: EtherType = EtherType(0x22e7);
+    /// Internet Protocol, version 6.
+    pub const IPV6: EtherType = EtherType(0x86dd);
+    /// A congestion isolation message (802.1Qcz).
+    pub const CIM: EtherType = EtherType(0x89a2);
+    /// Link layer discovery (802.1AB).
+    pub const LLDP: EtherType = EtherType(0x88cc);
     /// PAUSE, PFC and whatever else two ends of a link tell each other.
     pub const MAC_CONTROL: EtherType = EtherType(0x8808);
     /// Left by IEEE for experiments on local networks; a payload that means nothing.
@@ -105,6 +127,19 @@ impl fmt::Display for EtherType {
     }
 }
 
+impl Envelope {
+    /// Without tags.
+    pub const fn plain(destination: MacAddr, source: MacAddr) -> Envelope {
+        Envelope { destination, source, tags: Tags::NONE, cn_tag: None }
+    }
+
+    /// The header of a frame with this in front of its EtherType.
+    pub const fn header(&self, ether_type: EtherType) -> Header {
+        let Envelope { destination, source, tags, cn_tag } = *self;
+        Header { destination, source, tags, cn_tag, ether_type }
+    }
+}
+
 impl Header {
     /// The longest there is: all tags present.
     pub const LONGEST: usize = 14 + Tags::MOST * VlanTag::LEN + CnTag::LEN;
@@ -114,7 +149,21 @@ impl Header {
 
     /// A header without tags.
     pub const fn untagged(destination: MacAddr, source: MacAddr, ether_type: EtherType) -> Header {
-        Header { destination, source, tags: Tags::NONE, cn_tag: None, ether_type }
+        Envelope::plain(destination, source).header(ether_type)
+    }
+
+    /// What stands in front of the EtherType.
+    pub const fn envelope(&self) -> Envelope {
+        let Header { destination, source, tags, cn_tag, .. } = *self;
+        Envelope { destination, source, tags, cn_tag }
+    }
+
+    /// Checks that the frame is of the format that this EtherType names.
+    pub(super) fn expect(&self, want: EtherType) -> Result<(), WireError> {
+        if self.ether_type == want {
+            return Ok(());
+        }
+        Err(WireError::Unexpected { field: "EtherType", found: self.ether_type.get(), want: want.get() })
     }
 
     /// Reads the header at the start of a frame.
@@ -205,10 +254,7 @@ impl Header {
 
     /// Checks what all MAC control frames have in common: where they go, and that they have no tag.
     pub(super) fn expect_mac_control(&self, format: &'static str) -> Result<(), WireError> {
-        if self.ether_type != EtherType::MAC_CONTROL {
-            let (found, want) = (self.ether_type.get(), EtherType::MAC_CONTROL.get());
-            return Err(WireError::Unexpected { field: "EtherType", found, want });
-        }
+        self.expect(EtherType::MAC_CONTROL)?;
         if self.tags.count() > 0 || self.cn_tag.is_some() {
             return Err(WireError::Tagged { format });
         }

@@ -1,9 +1,10 @@
 //! Octets to values and back, for every frame the mechanisms exchange.
 //!
 //! A frame here starts at its destination address and ends before its frame check sequence. Control messages
-//! are small, so each is a plain value that owns what it carries; only [`Frame`], the data frame, borrows.
+//! are small, so each is a plain value that owns what it carries; those that may be long borrow it.
 //! A value holds what a frame *means*: reserved bits are sent as zero and ignored when read, and a value that
-//! cannot be sent cannot be built, so that `emit` fails for want of room and for nothing else.
+//! cannot be sent cannot be built, so that `emit` fails for want of room and for nothing else (but a RoCE payload
+//! longer than a datagram).
 //!
 //! | format | value (the octets behind the EtherType) | whole frame |
 //! |---|---|---|
@@ -11,28 +12,44 @@
 //! | congestion notification message, 802.1Qau | [`Cnm`] | [`CnmFrame`] |
 //! | PAUSE, 802.3 annex 31B | [`Pause`] | [`PauseFrame`] |
 //! | priority-based flow control, 802.1Qbb | [`Pfc`] | [`PfcFrame`] |
+//! | RoCEv2 data and acknowledgements, on [`IpHeader`] and [`Udp`] | [`Bth`] | [`RoceFrame`] |
+//! | RoCEv2 congestion notification | | [`CnpFrame`] |
+//! | congestion isolation message, 802.1Qcz, on layer 2 or [`Udp`] | [`Cim`] | [`CimFrame`] |
+//! | LLDP, 802.1AB, with the TLVs of data-centre bridging and congestion management | [`Lldp`](lldp::Lldp) | [`LldpFrame`] |
 //!
-//! [`parse`] reads a frame of any of these formats by its EtherType.
+//! [`parse`] reads a frame of any of these formats by its EtherType or UDP port.
 //!
 //! A further format is one more file of the same shape: a value with `parse` and `emit`, a whole frame with
 //! `from_parts`, `parse`, `header` and `emit`, golden octets below; then its EtherType, a variant of
 //! [`AnyFrame`], a line in [`parse`] and a section in `docs/frames.md`.
 
+pub mod cim;
 pub mod cnm;
+pub mod cnp;
 pub mod cntag;
 pub mod ethernet;
+pub mod ip;
+pub mod lldp;
 pub mod pause;
 pub mod pfc;
+pub mod roce;
+pub mod udp;
 pub mod vlan;
 
 #[cfg(test)]
 mod arbitrary;
 
+pub use cim::{Carriage, Change, Cim, CimFrame, MsduStart};
 pub use cnm::{Cnm, CnmFrame, CpId, Excerpt, Origin, QuantisedFeedback, QueueDifference};
+pub use cnp::CnpFrame;
 pub use cntag::CnTag;
-pub use ethernet::{EtherType, Frame, Header, MIN_FRAME, MacAddr};
+pub use ethernet::{Envelope, EtherType, Frame, Header, MIN_FRAME, MacAddr};
+pub use ip::{Dscp, Ecn, FlowLabel, IpEnds, IpHeader};
+pub use lldp::LldpFrame;
 pub use pause::{Pause, PauseFrame};
 pub use pfc::{Pfc, PfcFrame};
+pub use roce::{Aeth, Bth, Opcode, ROCE_PORT, RoceFrame, U24};
+pub use udp::Udp;
 pub use vlan::{Tags, VlanId, VlanKind, VlanTag};
 
 use crate::units::Priority;
@@ -48,26 +65,60 @@ pub enum AnyFrame<'a> {
     Pause(PauseFrame),
     /// A priority-based flow control frame.
     Pfc(PfcFrame),
+    /// A congestion notification packet of RoCEv2.
+    Cnp(CnpFrame),
+    /// RoCEv2, but for its notifications.
+    Roce(RoceFrame<'a>),
+    /// A congestion isolation message.
+    Cim(CimFrame<'a>),
+    /// What a port says about itself.
+    Lldp(LldpFrame<'a>),
     /// Anything else: a header, and a payload that is nobody's business here.
     Data(Frame<'a>),
 }
 
+/// What UDP ports mean on a link, beyond those that are the same everywhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ports {
+    /// The port that congestion isolation messages are to be sent to, if any: each bridge chooses its own, and
+    /// advertises it by LLDP.
+    pub cim: Option<u16>,
+}
+
 /// Reads a whole frame, without its frame check sequence, as what its EtherType says it is.
 ///
-/// A frame whose EtherType names a control format but which breaks that format's rules is an error, never data:
-/// a receiver drops it and counts it.
+/// A frame whose EtherType or UDP port names a control format but which breaks that format's rules is an error,
+/// never data: a receiver drops it and counts it.
 pub fn parse(octets: &[u8]) -> Result<AnyFrame<'_>, WireError> {
-    let frame = Frame::parse(octets)?;
-    let Frame { header, payload } = frame;
-    Ok(match header.ether_type {
-        EtherType::CNM => AnyFrame::Cnm(CnmFrame::from_parts(&header, payload)?),
-        EtherType::MAC_CONTROL => match ethernet::opcode(payload)? {
-            Pause::OPCODE => AnyFrame::Pause(PauseFrame::from_parts(&header, payload)?),
-            Pfc::OPCODE => AnyFrame::Pfc(PfcFrame::from_parts(&header, payload)?),
-            found => return Err(WireError::UnknownOpcode { found }),
-        },
-        _ => AnyFrame::Data(frame),
-    })
+    Ports::default().parse(octets)
+}
+
+impl Ports {
+    /// As [`parse`], where the ports are known.
+    pub fn parse<'a>(&self, octets: &'a [u8]) -> Result<AnyFrame<'a>, WireError> {
+        let frame = Frame::parse(octets)?;
+        let Frame { header, payload } = frame;
+        Ok(match header.ether_type {
+            EtherType::CNM => AnyFrame::Cnm(CnmFrame::from_parts(&header, payload)?),
+            EtherType::CIM => AnyFrame::Cim(CimFrame::from_parts(&header, payload)?),
+            EtherType::LLDP => AnyFrame::Lldp(LldpFrame::from_parts(&header, payload)?),
+            EtherType::MAC_CONTROL => match ethernet::opcode(payload)? {
+                Pause::OPCODE => AnyFrame::Pause(PauseFrame::from_parts(&header, payload)?),
+                Pfc::OPCODE => AnyFrame::Pfc(PfcFrame::from_parts(&header, payload)?),
+                found => return Err(WireError::UnknownOpcode { found }),
+            },
+            ether_type => match Udp::peek_port(ether_type, payload) {
+                Some(ROCE_PORT) if roce::is_cnp(ether_type, payload) => {
+                    AnyFrame::Cnp(CnpFrame::from_parts(&header, payload)?)
+                }
+                Some(ROCE_PORT) => AnyFrame::Roce(RoceFrame::from_parts(&header, payload)?),
+                port if port.is_some() && port == self.cim => {
+                    AnyFrame::Cim(CimFrame::from_parts(&header, payload)?)
+                }
+                _ => AnyFrame::Data(frame),
+            },
+        })
+    }
 }
 
 impl AnyFrame<'_> {
@@ -77,6 +128,10 @@ impl AnyFrame<'_> {
             AnyFrame::Cnm(frame) => frame.header(),
             AnyFrame::Pause(frame) => frame.header(),
             AnyFrame::Pfc(frame) => frame.header(),
+            AnyFrame::Cnp(frame) => frame.header(),
+            AnyFrame::Roce(frame) => frame.header(),
+            AnyFrame::Cim(frame) => frame.header(),
+            AnyFrame::Lldp(frame) => frame.header(),
             AnyFrame::Data(frame) => frame.header,
         }
     }
@@ -87,6 +142,10 @@ impl AnyFrame<'_> {
             AnyFrame::Cnm(frame) => frame.emit(octets),
             AnyFrame::Pause(frame) => frame.emit(octets),
             AnyFrame::Pfc(frame) => frame.emit(octets),
+            AnyFrame::Cnp(frame) => frame.emit(octets),
+            AnyFrame::Roce(frame) => frame.emit(octets),
+            AnyFrame::Cim(frame) => frame.emit(octets),
+            AnyFrame::Lldp(frame) => frame.emit(octets),
             AnyFrame::Data(frame) => frame.emit(octets),
         }
     }
@@ -163,6 +222,29 @@ pub enum WireError {
         /// Its opcode.
         found: u16,
     },
+    /// A check does not agree with the octets it covers.
+    Checksum {
+        /// Which check.
+        format: &'static str,
+        /// Its value.
+        found: u32,
+        /// The value for these octets.
+        want: u32,
+    },
+    /// A field that stands once stands twice.
+    Repeated {
+        /// The field.
+        field: &'static str,
+    },
+    /// A message to write is longer than its length field can say. Nothing was written.
+    TooLong {
+        /// What is too long.
+        format: &'static str,
+        /// The longest there is.
+        most: usize,
+        /// How long it would be.
+        have: usize,
+    },
 }
 
 impl fmt::Display for WireError {
@@ -201,6 +283,13 @@ impl fmt::Display for WireError {
                 Pause::OPCODE,
                 Pfc::OPCODE
             ),
+            WireError::Checksum { format, found, want } => {
+                write!(f, "{format} has the check {found:#x}, where its octets make {want:#x}")
+            }
+            WireError::Repeated { field } => write!(f, "{field} stands twice, where it may stand once"),
+            WireError::TooLong { format, most, have } => {
+                write!(f, "{format} message of {have} octets, where it has room for {most}")
+            }
         }
     }
 }
@@ -224,12 +313,14 @@ fn top_priority(word: u16) -> Priority {
 
 #[cfg(test)]
 mod tests {
-    use super::arbitrary::any_frame;
+    use super::arbitrary::{self, any_frame};
     use super::*;
     use proptest::prelude::*;
     use std::string::ToString;
     use std::vec;
     use std::vec::Vec;
+
+    const PORTS: Ports = Ports { cim: Some(arbitrary::CIM_PORT) };
 
     /// The octets that hexadecimal digits stand for, blanks and line ends apart.
     pub(super) fn octets(hex: &str) -> Vec<u8> {
@@ -323,6 +414,15 @@ mod tests {
             WireError::UnknownOpcode { found: 2 },
             "MAC control opcode is 0x0002, neither PAUSE (0x0001) nor PFC (0x0101)",
         );
+        says(
+            WireError::Checksum { format: "IPv4 header", found: 0x25ef, want: 0x26ef },
+            "IPv4 header has the check 0x25ef, where its octets make 0x26ef",
+        );
+        says(WireError::Repeated { field: "LLDP port" }, "LLDP port stands twice, where it may stand once");
+        says(
+            WireError::TooLong { format: "UDP", most: 65_507, have: 65_508 },
+            "UDP message of 65508 octets, where it has room for 65507",
+        );
     }
 
     proptest! {
@@ -333,20 +433,22 @@ mod tests {
 
         #[test]
         fn any_octets_behind_a_control_ether_type_are_a_frame_or_an_error(
-            ether_type in prop::sample::select(vec![0x8100_u16, 0x88a8, 0x22e9, 0x22e7, 0x8808, 0x0800]),
+            ether_type in prop::sample::select(
+                vec![0x8100_u16, 0x88a8, 0x22e9, 0x22e7, 0x8808, 0x0800, 0x86dd, 0x88cc, 0x89a2],
+            ),
             octets: Vec<u8>,
         ) {
             let mut frame = vec![2; 12];
             frame.extend(ether_type.to_be_bytes());
             frame.extend(octets);
-            let _ = parse(&frame);
+            let _ = Ports { cim: Some(0) }.parse(&frame);
         }
 
         #[test]
         fn any_frame_survives_the_wire(frame in any_frame()) {
             let octets = emitted(frame.as_any());
             prop_assert!(octets.len() >= MIN_FRAME);
-            let read = parse(&octets);
+            let read = PORTS.parse(&octets);
             if let (AnyFrame::Data(sent), Ok(AnyFrame::Data(read))) = (frame.as_any(), read) {
                 // Nothing tells a data frame's padding from its payload.
                 prop_assert_eq!(read.header, sent.header);
@@ -365,7 +467,7 @@ mod tests {
         ) {
             let octets = emitted(frame.as_any());
             let cut = &octets[..keep.index(octets.len())];
-            if let Ok(read) = parse(cut) {
+            if let Ok(read) = PORTS.parse(cut) {
                 prop_assert_eq!(read.header(), frame.as_any().header());
             }
         }

@@ -7,8 +7,8 @@ use super::frame::{Body, Frame};
 use super::net::Net;
 use quell_proto::units::Priority;
 use quell_proto::wire::{
-    self, AnyFrame, CnTag, Cnm, CnmFrame, CpId, EtherType, Excerpt, Header, MacAddr, Pause, PauseFrame, Pfc,
-    PfcFrame, QuantisedFeedback, QueueDifference, Tags, VlanId, VlanKind, VlanTag,
+    self, AnyFrame, CnTag, Cnm, CnmFrame, CpId, Envelope, EtherType, Excerpt, Header, MacAddr, Pause,
+    PauseFrame, Pfc, PfcFrame, QuantisedFeedback, QueueDifference, Tags, VlanId, VlanKind, VlanTag,
 };
 
 /// Octets of the check sequence, which the formats leave to the wire.
@@ -66,10 +66,12 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
             let flow = flow.ok_or_else(|| known("flow"))?;
             let sampled = net.classes[flow.class as usize];
             AnyFrame::Cnm(CnmFrame {
-                destination: MacAddr::numbered(flow.from),
-                source: MacAddr::numbered(node),
-                tags: tags(priority)?,
-                cn_tag,
+                envelope: Envelope {
+                    destination: MacAddr::numbered(flow.from),
+                    source: MacAddr::numbered(node),
+                    tags: tags(priority)?,
+                    cn_tag,
+                },
                 cnm: Cnm {
                     feedback: QuantisedFeedback::new(quantised).ok_or_else(|| known("feedback"))?,
                     point: CpId::of(MacAddr::numbered(node), 0),
