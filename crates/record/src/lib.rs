@@ -3,8 +3,9 @@
 //! A simulation (or a live capture) fills a recording through [`Sink`]; metrics, claims and figures read it
 //! as a [`Recording`]. On disk one run is one directory: `manifest.json`, `catalog.json`, `series.parquet`,
 //! `flows.parquet`, `events.parquet`, `summary.json`. Runs of one scenario stand together in one
-//! [`Experiment`].
+//! [`Experiment`]. Who wants frames as well gets them through [`Tap`], in files of the [`capture`] formats.
 
+pub mod capture;
 pub mod catalog;
 pub mod claim;
 pub mod digest;
@@ -25,7 +26,7 @@ pub use experiment::{ConfigurationHead, Experiment, ExperimentHead, RunEntry};
 pub use manifest::{Ending, Manifest, ManifestDraft, ResolvedValue, ScenarioText};
 pub use recording::{Memory, Recording};
 pub use select::{SelectError, Selector};
-pub use sink::{Event, EventKind, FlowTotals, Quantity, Sink, Tee};
+pub use sink::{Event, EventKind, FlowTotals, Quantity, Sink, Tap, Tee};
 
 #[cfg(test)]
 mod testing;

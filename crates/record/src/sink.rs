@@ -214,6 +214,13 @@ pub trait Sink {
     fn flow(&mut self, flow: EntityId, totals: FlowTotals);
 }
 
+/// Where a producer puts frames, for those who asked for some.
+pub trait Tap {
+    /// The first octet of a frame leaves by a port, one of those asked for by its place among them. The frame has
+    /// `length` octets up to its check sequence; it starts with these, and those behind them are zero.
+    fn frame(&mut self, at: Instant, port: usize, octets: &[u8], length: usize);
+}
+
 /// Says everything to two sinks.
 #[derive(Clone, Debug)]
 pub struct Tee<A, B>(pub A, pub B);

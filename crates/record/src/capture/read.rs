@@ -156,11 +156,11 @@ impl<R: Read> CaptureReader<R> {
         self.block.clear();
         self.block.extend(SECTION.to_le_bytes());
         self.more(4, 8)?;
-        let order = match [Order::Little, Order::Big].into_iter().find(|it| it.u32(&self.block, 8) == BYTE_ORDER)
-        {
-            Some(order) => order,
-            None => return Err(self.damaged("it does not tell its byte order")),
-        };
+        let order =
+            match [Order::Little, Order::Big].into_iter().find(|it| it.u32(&self.block, 8) == BYTE_ORDER) {
+                Some(order) => order,
+                None => return Err(self.damaged("it does not tell its byte order")),
+            };
         self.rest_of_block(order, 12)?;
         if self.block.len() < 28 {
             return Err(self.damaged("it is too short for a section"));
@@ -189,7 +189,8 @@ impl<R: Read> CaptureReader<R> {
         let damaged = |what| CaptureError::Damaged { at: start, what };
         match kind {
             INTERFACE => {
-                let link = Link::read(order, &self.block).ok_or(damaged("it is too short for an interface"))?;
+                let link =
+                    Link::read(order, &self.block).ok_or(damaged("it is too short for an interface"))?;
                 self.links.push(link);
                 Ok(Found::Other)
             }
@@ -238,7 +239,7 @@ impl<R: Read> CaptureReader<R> {
         if length > MOST {
             return Err(self.damaged("it claims to be longer than 16 MiB"));
         }
-        if length % 4 != 0 || (length as usize) < have.max(12) {
+        if !length.is_multiple_of(4) || (length as usize) < have.max(12) {
             return Err(self.damaged("its length makes no sense"));
         }
         self.more(have, length as usize - have)?;
@@ -296,7 +297,7 @@ impl Link {
             offset: 0,
             snaplen: order.u32(block, 12),
         };
-        for (code, value) in Options { order, rest: options } {
+        for (code, value) in (Options { order, rest: options }) {
             match (code, value) {
                 (OPT_IF_NAME, name) => link.name = Some(String::from_utf8_lossy(name).into_owned()),
                 (OPT_IF_SPEED, value) => link.speed_bps = value.first_chunk().map(|it| order.word(*it)),
@@ -371,7 +372,7 @@ fn fill(input: &mut impl Read, place: &mut [u8]) -> Result<usize, CaptureError> 
         match input.read(&mut place[have..]) {
             Ok(0) => break,
             Ok(more) => have += more,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error.into()),
         }
     }

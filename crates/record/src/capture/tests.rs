@@ -108,7 +108,8 @@ fn foreign() -> Vec<u8> {
     let offset = [&OPT_IF_OFFSET.to_be_bytes()[..], &[0, 8], &100_u64.to_be_bytes()].concat();
     let interface = |options: &[u8]| block(INTERFACE, &[&[0, 1, 0, 0, 0, 0, 0, 4], options].concat());
     let enhanced: Vec<u8> = [0, 0, 2, 3, 1500].iter().flat_map(|it: &u32| it.to_be_bytes()).collect();
-    let old = [&[0, 0, 0, 0][..], &[0; 4], &[0, 0, 0, 9], &[0, 0, 0, 1], &[0, 0, 0, 1], &[5, 0, 0, 0]].concat();
+    let old =
+        [&[0, 0, 0, 0][..], &[0; 4], &[0, 0, 0, 9], &[0, 0, 0, 1], &[0, 0, 0, 1], &[5, 0, 0, 0]].concat();
     [
         section.clone(),
         interface(&offset),

@@ -87,6 +87,11 @@ impl<W: Write> CaptureWriter<W> {
         self.counts.iter().sum()
     }
 
+    /// What is written to.
+    pub fn out(&self) -> &W {
+        &self.out
+    }
+
     /// Writes how many frames each port sent, and gives the file back.
     pub fn finish(mut self) -> io::Result<W> {
         for (interface, count) in std::mem::take(&mut self.counts).into_iter().enumerate() {

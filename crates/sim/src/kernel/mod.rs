@@ -6,4 +6,4 @@
 pub(crate) mod agenda;
 mod run;
 
-pub use run::{Broken, Control, Outcome, run};
+pub use run::{Broken, Control, Outcome, run, run_tapped};

@@ -3,7 +3,7 @@
 use crate::model::{Fault, World};
 use crate::scenario::plan::Plan;
 use quell_proto::units::{Instant, Priority};
-use quell_record::Sink;
+use quell_record::{Sink, Tap};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -145,7 +145,34 @@ impl std::error::Error for Broken {}
 /// # Errors
 /// When an invariant breaks. What was recorded until then has been told to the sink.
 pub fn run(plan: &Plan, seed: u64, sink: &mut dyn Sink, control: &Control) -> Result<Outcome, Broken> {
+    go(plan, World::new(plan, seed), sink, control, None)
+}
+
+/// As [`run`], and hands every frame that leaves by some ports to the tap. `ports` are places in [`Plan::ports`]; what
+/// is computed does not depend on them.
+///
+/// # Errors
+/// As [`run`]; the frames until then have been handed over.
+pub fn run_tapped(
+    plan: &Plan,
+    seed: u64,
+    sink: &mut dyn Sink,
+    control: &Control,
+    ports: &[u32],
+    tap: &mut dyn Tap,
+) -> Result<Outcome, Broken> {
     let mut world = World::new(plan, seed);
+    world.capture(ports);
+    go(plan, world, sink, control, Some(tap))
+}
+
+fn go(
+    plan: &Plan,
+    mut world: World,
+    sink: &mut dyn Sink,
+    control: &Control,
+    mut tap: Option<&mut dyn Tap>,
+) -> Result<Outcome, Broken> {
     let mut samples = Samples::of(plan);
     let end = Instant::START + plan.length;
     let mut events = 0;
@@ -177,6 +204,12 @@ pub fn run(plan: &Plan, seed: u64, sink: &mut dyn Sink, control: &Control) -> Re
         }
         events += 1;
         world.act(event);
+        if !world.has_news() {
+            continue;
+        }
+        if let Some(tap) = &mut tap {
+            world.hand_over(*tap);
+        }
         if world.fault().is_some() {
             let at = world.now();
             if at > world.sampled() {

@@ -23,7 +23,7 @@ use host::Host;
 use net::Net;
 pub(crate) use net::node_index;
 use quell_proto::units::{Duration, Instant, Priority, Rate};
-use quell_record::{EntityId, FlowTotals, Quantity, Sink};
+use quell_record::{EntityId, FlowTotals, Quantity, Sink, Tap};
 use std::sync::Arc;
 use switch::Switch;
 
@@ -188,8 +188,24 @@ impl World {
         self.net.mesh.hops
     }
 
-    /// The first invariant that broke, if one did.
+    /// Takes the frames that leave on these wires, from now on.
+    pub(crate) fn capture(&mut self, wires: &[u32]) {
+        self.net.capture(wires);
+    }
+
+    /// Whether something rare is to be seen to after an event.
     #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        self.net.has_news
+    }
+
+    /// Hands over the frames that were captured. A broken invariant stays news.
+    pub(crate) fn hand_over(&mut self, tap: &mut dyn Tap) {
+        self.net.hand_over(tap);
+        self.net.has_news = self.net.fault.is_some();
+    }
+
+    /// The first invariant that broke, if one did.
     pub(crate) fn fault(&self) -> Option<&Fault> {
         self.net.fault.as_ref()
     }

@@ -7,11 +7,11 @@
 use super::Fault;
 use super::fabric::Mesh;
 use super::frame::{Frame, Handle, List, Pool};
-use super::octets;
+use super::octets::{self, Captures};
 use crate::kernel::agenda::{Agenda, Lane, LaneKind};
 use crate::scenario::plan::{NodeId, Plan};
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
-use quell_record::{EntityId, Event, EventKind};
+use quell_record::{EntityId, Event, EventKind, Tap};
 
 /// The state that all nodes of a run (or of one part of it) share.
 #[derive(Debug)]
@@ -52,6 +52,12 @@ pub(crate) struct Net {
     check_octets: bool,
     /// Whether frames of a flow must arrive in order: cells take any way through a fabric, frames do not.
     keeps_order: bool,
+    /// Frames to be captured, if somebody asked for some.
+    captures: Option<Box<Captures>>,
+    /// Whether one of these two, or neither, wants to see octets.
+    wants_octets: bool,
+    /// Something rare is to be seen to when the event is over: an invariant broke, or a frame was captured.
+    pub has_news: bool,
     links: u32,
     routers: u32,
 }
@@ -195,6 +201,9 @@ impl Net {
             fault: None,
             check_octets: plan.wire_check,
             keeps_order: plan.fabric.is_some(),
+            captures: None,
+            wants_octets: plan.wire_check,
+            has_news: false,
             links: u32::try_from(plan.links.len()).expect("fewer than 2^32 links"),
             routers: u32::try_from(plan.routers().count()).expect("fewer than 2^32 routers"),
         }
@@ -203,8 +212,8 @@ impl Net {
     /// A frame whose last octet leaves at `sent` travels to the other end of the wire.
     #[inline]
     pub(crate) fn depart(&mut self, wire: u32, handle: Handle, sent: Instant) {
-        if self.check_octets {
-            self.compare_with_octets(handle);
+        if self.wants_octets {
+            self.show_octets(wire, handle);
         }
         self.hops += 1;
         let wire = &mut self.wires[wire as usize];
@@ -344,12 +353,32 @@ impl Net {
     #[cold]
     pub(crate) fn break_off(&mut self, fault: Fault) {
         self.fault.get_or_insert(fault);
+        self.has_news = true;
+    }
+
+    /// Takes the frames that leave on these wires, from now on.
+    pub(crate) fn capture(&mut self, wires: &[u32]) {
+        self.captures = Some(Box::new(Captures::new(self.wires.len(), wires)));
+        self.wants_octets = true;
+    }
+
+    /// Hands over the frames that were taken.
+    pub(crate) fn hand_over(&mut self, tap: &mut dyn Tap) {
+        if let Some(captures) = &mut self.captures {
+            captures.hand_over(tap);
+        }
     }
 
     #[cold]
-    fn compare_with_octets(&mut self, handle: Handle) {
+    fn show_octets(&mut self, wire: u32, handle: Handle) {
         let frame: Frame = self.pool.get(handle).frame;
-        if let Err(found) = octets::compare(&frame, self) {
+        let mut shown = if self.check_octets { octets::compare(&frame, self) } else { Ok(()) };
+        if let Some(mut captures) = self.captures.take() {
+            shown = shown.and(captures.take(wire, &frame, self));
+            self.captures = Some(captures);
+            self.has_news = true;
+        }
+        if let Err(found) = shown {
             self.break_off(Fault::Octets { at: self.now, found });
         }
     }

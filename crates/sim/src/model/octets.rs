@@ -1,15 +1,20 @@
-//! The octets of simulated frames: `--wire-check` emits each one as it is sent, parses it, and compares.
+//! The octets of simulated frames: `--wire-check` emits each one as it is sent, parses it, and compares; a capture
+//! takes those of the ports that were asked for.
 //!
 //! Nodes have the addresses that [`MacAddr::numbered`] gives them; a flow's number is its CN-TAG. Data carries its flow
 //! and number behind the EtherType for experiments.
 
 use super::frame::{Body, Frame};
 use super::net::Net;
-use quell_proto::units::Priority;
+use quell_proto::units::{Instant, Priority};
 use quell_proto::wire::{
     self, AnyFrame, CnTag, Cnm, CnmFrame, CpId, Envelope, EtherType, Excerpt, Header, MacAddr, Pause,
     PauseFrame, Pfc, PfcFrame, QuantisedFeedback, QueueDifference, Tags, VlanId, VlanKind, VlanTag,
 };
+use quell_record::Tap;
+
+/// Room for the longest frame that is written out: what data carries behind its payload is zero, and left out.
+const ROOM: usize = 512;
 
 /// Octets of the check sequence, which the formats leave to the wire.
 const CHECK_SEQUENCE: usize = 4;
@@ -18,9 +23,8 @@ const CHECK_SEQUENCE: usize = 4;
 pub(crate) fn compare(frame: &Frame, net: &Net) -> Result<(), String> {
     let payload = payload(frame);
     let meant = meant(frame, &payload, net)?;
-    let mut octets = [0; 512];
-    let length =
-        meant.emit(&mut octets).map_err(|error| format!("{:?} cannot be emitted: {error}", frame.body))?;
+    let mut octets = [0; ROOM];
+    let length = emit(frame, &meant, &mut octets)?;
     if length + CHECK_SEQUENCE > usize::from(frame.length) {
         return Err(format!(
             "{:?} takes {length} octets and a check sequence, not {}",
@@ -37,6 +41,53 @@ pub(crate) fn compare(frame: &Frame, net: &Net) -> Result<(), String> {
         _ => meant == read,
     };
     if same { Ok(()) } else { Err(format!("{meant:?} was read as {read:?}")) }
+}
+
+/// Frames of the ports that were asked for, until they are fetched.
+#[derive(Debug)]
+pub(crate) struct Captures {
+    /// For each wire, its place among the ports asked for.
+    places: Vec<Option<usize>>,
+    /// When each frame left, by which port, how long it is, and where its octets end.
+    frames: Vec<(Instant, usize, usize, usize)>,
+    octets: Vec<u8>,
+}
+
+impl Captures {
+    /// For these of so many wires.
+    pub(crate) fn new(wires: usize, chosen: &[u32]) -> Captures {
+        let mut places = vec![None; wires];
+        for (place, wire) in chosen.iter().enumerate() {
+            places[*wire as usize] = Some(place);
+        }
+        Captures { places, frames: Vec::new(), octets: Vec::new() }
+    }
+
+    /// Takes a frame that begins to leave on a wire, if that is one of those asked for.
+    pub(crate) fn take(&mut self, wire: u32, frame: &Frame, net: &Net) -> Result<(), String> {
+        let Some(place) = self.places[wire as usize] else { return Ok(()) };
+        let payload = payload(frame);
+        let mut octets = [0; ROOM];
+        let length = emit(frame, &meant(frame, &payload, net)?, &mut octets)?;
+        self.octets.extend(&octets[..length]);
+        let whole = usize::from(frame.length).saturating_sub(CHECK_SEQUENCE).max(length);
+        self.frames.push((net.now, place, whole, self.octets.len()));
+        Ok(())
+    }
+
+    /// Hands over what there is.
+    pub(crate) fn hand_over(&mut self, tap: &mut dyn Tap) {
+        let mut from = 0;
+        for (at, place, whole, to) in self.frames.drain(..) {
+            tap.frame(at, place, &self.octets[from..to], whole);
+            from = to;
+        }
+        self.octets.clear();
+    }
+}
+
+fn emit(frame: &Frame, meant: &AnyFrame<'_>, octets: &mut [u8]) -> Result<usize, String> {
+    meant.emit(octets).map_err(|error| format!("{:?} cannot be emitted: {error}", frame.body))
 }
 
 /// The frame as the formats have it.

@@ -1,6 +1,6 @@
 //! What a run of a plan will record: every port, input and flow by name.
 
-use super::plan::{Buffering, InnerNode, NodeId, Pattern, Plan, Source};
+use super::plan::{Buffering, InnerNode, Link, NodeId, Pattern, Plan, Source};
 use quell_proto::units::{Priority, Rate};
 use quell_record::{Catalog, Entity, EntityKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +23,26 @@ impl Plan {
         }
     }
 
+    /// Every port of the network without regard to priorities, in the order of wires: two a link.
+    pub fn ports(&self) -> Catalog {
+        let names = port_names(self);
+        let entities = self.links.iter().zip(names).flat_map(|(link, names)| {
+            names.into_iter().enumerate().map(|(end, name)| Entity { name, kind: self.port(link, end) })
+        });
+        Catalog { entities: entities.collect(), overhead_bytes: self.overhead.get() }
+    }
+
+    /// The port at one end of a link.
+    fn port(&self, link: &Link, end: usize) -> EntityKind {
+        let (node, peer) = (link.ends[end], link.ends[1 - end]);
+        EntityKind::Port {
+            node: self.name(node).to_owned(),
+            peer: self.name(peer).to_owned(),
+            rate_bps: link.rate.bps(),
+            of_switch: matches!(node, NodeId::Switch(_)),
+        }
+    }
+
     /// The entities of a run: ports, inputs, then flows.
     ///
     /// With P data priorities in use, L links and R routers inside a fabric, the port of end `e` of link `l` for
@@ -39,13 +59,7 @@ impl Plan {
         };
         for (link, names) in self.links.iter().zip(&ports) {
             for (end, name) in names.iter().enumerate() {
-                let (node, peer) = (link.ends[end], link.ends[1 - end]);
-                let kind = EntityKind::Port {
-                    node: self.name(node).to_owned(),
-                    peer: self.name(peer).to_owned(),
-                    rate_bps: link.rate.bps(),
-                    of_switch: matches!(node, NodeId::Switch(_)),
-                };
+                let kind = self.port(link, end);
                 let each = priorities.iter().map(|&priority| (named(name, priority), kind.clone()));
                 entities.extend(each.map(|(name, kind)| Entity { name, kind }));
             }
