@@ -43,6 +43,8 @@ pub(crate) enum LaneKind {
     Message,
     /// A frame crosses the inside of a switch and reaches an output buffer; the index is the port.
     Crossing,
+    /// An input hears that a frame of its own is on its output's wire; the index is the output.
+    Acknowledgement,
     /// A pause that a peer asked for may have run out; the index is the port.
     PauseExpiry,
     /// A source turns on or off; the index is the source.
@@ -76,12 +78,13 @@ impl Lane {
 
     /// Its kind.
     pub(crate) fn kind(self) -> LaneKind {
-        const KINDS: [LaneKind; 15] = [
+        const KINDS: [LaneKind; 16] = [
             LaneKind::Change,
             LaneKind::Arrival,
             LaneKind::Cell,
             LaneKind::Message,
             LaneKind::Crossing,
+            LaneKind::Acknowledgement,
             LaneKind::PauseExpiry,
             LaneKind::Source,
             LaneKind::Reaction,

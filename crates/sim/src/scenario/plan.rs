@@ -180,6 +180,9 @@ pub struct OutputStage {
     pub latency: Duration,
     /// How much faster than the port the fabric fills an output buffer, in percent (100: no speed-up).
     pub speedup_percent: u32,
+    /// How long an acknowledgement takes to an input that keeps a copy of each frame until its output has it on the
+    /// wire; `None`: inputs keep no copies.
+    pub acknowledge: Option<Duration>,
 }
 
 /// Link-level flow control of a switch's inputs.

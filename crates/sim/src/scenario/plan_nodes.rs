@@ -57,6 +57,10 @@ fn buffering(section: &Section, log: &mut Log) -> Option<Buffering> {
                 buffer: section.size("output.buffer")?,
                 latency: section.time("output.latency")?,
                 speedup_percent: u32::try_from(section.percent("output.speedup")?).ok()?,
+                acknowledge: match section.text("reliable") {
+                    Some(_) => None,
+                    None => Some(section.time("reliable")?),
+                },
             })
         } else {
             None

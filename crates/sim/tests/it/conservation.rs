@@ -266,6 +266,7 @@ fn furnish(plan: &mut Plan, switch: usize, knobs: Knobs, priorities: &[Priority]
         buffer: Bytes::new(draw.between(LONGEST, 10_000)),
         latency: Duration::from_ns(draw.below(2_000)),
         speedup_percent: u32::try_from(draw.between(100, 300)).unwrap(),
+        acknowledge: (draw.below(3) == 0).then(|| Duration::from_ns(draw.below(2_000))),
     };
     let queue_limit = match (knobs.control, draw.below(3)) {
         (Control::Off, 1) => QueueLimit::Static(Bytes::new(draw.between(3_000, 30_000))),

@@ -101,8 +101,12 @@ fn digests_stay_what_they_were() {
     let mut line = |name: &str, plan: &Plan| writeln!(table, "{name:24} {}", digest(plan, 1)).unwrap();
     line("restless star", &restless(4));
     let mut staged = restless(4);
-    let stage =
-        OutputStage { buffer: Bytes::new(9000), latency: Duration::from_ns(700), speedup_percent: 150 };
+    let stage = OutputStage {
+        buffer: Bytes::new(9000),
+        latency: Duration::from_ns(700),
+        speedup_percent: 150,
+        acknowledge: None,
+    };
     staged.switches[0].buffering =
         Buffering::Voq { input_memory: Some(Bytes::new(60_000)), output: Some(stage) };
     line("output buffers", &staged);

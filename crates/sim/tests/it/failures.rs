@@ -41,8 +41,12 @@ fn frames_go_the_other_way_round_while_a_link_is_down() {
 
 #[test]
 fn a_failure_loses_frames_of_a_lossless_class_without_breaking_off() {
-    let staged =
-        OutputStage { buffer: Bytes::new(6000), latency: Duration::from_ns(500), speedup_percent: 150 };
+    let staged = OutputStage {
+        buffer: Bytes::new(6000),
+        latency: Duration::from_ns(500),
+        speedup_percent: 150,
+        acknowledge: None,
+    };
     for output in [None, Some(staged)] {
         let mut plan = ring();
         for switch in &mut plan.switches {

@@ -2,6 +2,7 @@
 
 use crate::network::*;
 use quell_proto::units::{Bytes, Duration, Priority};
+use quell_record::Quantity;
 use quell_sim::scenario::plan::*;
 
 /// Two greedy senders of different priority meet at one port; frames delivered of each, and their lengths.
@@ -70,7 +71,12 @@ fn a_first_in_first_out_output_serves_frames_as_they_come() {
 }
 
 fn stage(buffer: u64, latency_ns: u64, speedup_percent: u32) -> Option<OutputStage> {
-    Some(OutputStage { buffer: Bytes::new(buffer), latency: Duration::from_ns(latency_ns), speedup_percent })
+    Some(OutputStage {
+        buffer: Bytes::new(buffer),
+        latency: Duration::from_ns(latency_ns),
+        speedup_percent,
+        acknowledge: None,
+    })
 }
 
 #[test]
@@ -109,4 +115,45 @@ fn an_output_buffer_too_small_for_its_latency_starves_the_port() {
     // reaches the switch, at 2.2 us the port begins it, every 2.6 us another follows and takes 2.2 us.
     let first_delivered = 2_200 + 2_600 + 2_200;
     assert_eq!(run_of(&plan).delivered(), 1 + (1_000_000 - 1 - first_delivered) / 2_600);
+}
+
+#[test]
+fn an_input_keeps_its_copy_until_the_frame_is_on_the_wire_and_acknowledged() {
+    let held = |acknowledge: Option<u64>| {
+        let mut plan = star(2, TEN, US);
+        let mut stage = stage(6000, 500, 200);
+        stage.as_mut().unwrap().acknowledge = acknowledge.map(Duration::from_ns);
+        voq(&mut plan, stage);
+        burst(&mut plan, 0, 1, 1);
+        let said = run_of(&plan);
+        assert_eq!(said.delivered(), 1);
+        // The mean over 1 ms of 1500 octets, in nanoseconds that they were held.
+        let means = said.series(input(&plan, 0, 1), Quantity::QueueMeanBytes);
+        means.iter().sum::<i64>() * i64::try_from(plan.sample.ps() / 1000).unwrap() / 1500
+    };
+    assert_eq!(held(None), 0, "granted at once, it leaves at once");
+    // Latency, inner path, wire, and the way back of the acknowledgement.
+    let expected = 500 + 600 + 1200 + 30_000;
+    assert!((held(Some(30_000)) - expected).abs() < 700, "{} is not {expected}", held(Some(30_000)));
+}
+
+#[test]
+fn copies_of_frames_that_wait_at_an_output_stop_the_peer_of_their_input() {
+    let stops = |acknowledge: Option<Duration>| {
+        let mut plan = star(2, TEN, US);
+        plan.switches[0].flow_control = pause(30_000, 20_000);
+        let mut stage = stage(60_000, 500, 200);
+        stage.as_mut().unwrap().acknowledge = acknowledge;
+        voq(&mut plan, stage);
+        greedy(&mut plan, 0, 1);
+        // Ten times too slow: the output buffer takes 60 kB, and the input alone would not hold 30 kB for 200 us.
+        let slow = Some(quell_proto::units::Rate::from_gbps(1));
+        let what = What::PortService { link: LinkId(1), from: NodeId::Switch(SwitchId(0)), rate: slow };
+        plan.changes.push(Change { at: at_us(0), what });
+        plan.length = Duration::from_us(50);
+        plan.sample = Duration::from_us(10);
+        run_of(&plan).times(quell_record::EventKind::Stop).len()
+    };
+    assert_eq!(stops(None), 0);
+    assert_eq!(stops(Some(US)), 1);
 }

@@ -170,6 +170,7 @@ impl Host {
             | LaneKind::Cell
             | LaneKind::Message
             | LaneKind::Crossing
+            | LaneKind::Acknowledgement
             | LaneKind::KeepAlive
             | LaneKind::Grant
             | LaneKind::Outlet => {

@@ -149,6 +149,14 @@ impl Waiting {
         lists.chain(virtuals)
     }
 
+    /// The frames in an output's own buffer, if it has one.
+    pub(super) fn staged(&self, queue: usize) -> Option<&List> {
+        match &self.kind {
+            Kind::Staged { staged, .. } => Some(&staged[queue]),
+            Kind::PerOutput(_) | Kind::PerInput(_) => None,
+        }
+    }
+
     /// Every list with frames that an output's congestion point watches.
     pub(super) fn lists_of_output(&self, queue: usize) -> impl Iterator<Item = &List> {
         let (list, virtuals) = match &self.kind {

@@ -86,6 +86,12 @@ struct Resident {
     octets: u64,
 }
 
+impl Resident {
+    fn of(frame: &Frame) -> Resident {
+        Resident { flow: frame.flow, octets: u64::from(frame.length) }
+    }
+}
+
 /// The frames of one buffer, for the choice of a culprit.
 struct Residents<'a>(&'a [Resident]);
 
@@ -186,9 +192,8 @@ impl Switch {
     #[cold]
     fn notify_from_output(&mut self, queue: usize, arrival: u32, sample: Sample, net: &mut Net) {
         let points = self.congestion.as_mut().expect("a watcher belongs to congestion points");
-        let culprit = points.plan.congestion.culprit;
-        if !matches!(culprit, Culprit::Arrival) {
-            points.gather(self.waiting.lists_of_output(queue), None, &net.pool);
+        if !matches!(points.plan.congestion.culprit, Culprit::Arrival) {
+            points.gather(self.waiting.lists_of_output(queue), &net.pool);
         }
         let told = points.whom_to_tell(&mut self.outputs[queue].watcher, Some(arrival), sample, net.now);
         self.outputs[queue].cnms += told.len() as u64;
@@ -206,10 +211,13 @@ impl Switch {
     fn notify_from_input(&mut self, queue: usize, arrival: Option<u32>, sample: Sample, net: &mut Net) {
         let (input, class) = (queue / self.classes, queue % self.classes);
         let points = self.congestion.as_mut().expect("a watcher belongs to congestion points");
-        let culprit = points.plan.congestion.culprit;
-        if !matches!(culprit, Culprit::Arrival) {
-            points.gather(self.waiting.lists_of_input(input, class), Some(input), &net.pool);
+        if !matches!(points.plan.congestion.culprit, Culprit::Arrival) {
+            let mut residents = std::mem::take(&mut points.residents);
+            residents.clear();
+            residents.extend(self.held_by_input(input, class, net).map(|(_, frame)| Resident::of(frame)));
+            self.congestion.as_mut().expect("it was there").residents = residents;
         }
+        let points = self.congestion.as_mut().expect("it was there");
         let told = points.whom_to_tell(&mut self.inputs[queue].watcher, arrival, sample, net.now);
         self.inputs[queue].cnms += told.len() as u64;
         let wire = self.ports[input].sender.wire;
@@ -291,16 +299,13 @@ impl Switch {
 }
 
 impl CongestionPoints {
-    /// Lists the frames of a buffer; of one input only, if given.
-    fn gather<'a>(&mut self, lists: impl Iterator<Item = &'a List>, input: Option<usize>, pool: &Pool) {
+    /// Lists the frames of an output's queues.
+    fn gather<'a>(&mut self, lists: impl Iterator<Item = &'a List>, pool: &Pool) {
         self.residents.clear();
         for list in lists {
-            let here = list.iter(pool).map(|(_, slot)| slot);
-            let own = here.filter(|slot| input.is_none_or(|input| slot.ingress as usize == input));
-            self.residents.extend(
-                own.filter(|slot| matches!(slot.frame.body, Body::Data { .. }))
-                    .map(|slot| Resident { flow: slot.frame.flow, octets: u64::from(slot.frame.length) }),
-            );
+            let frames = list.iter(pool).map(|(_, slot)| &slot.frame);
+            let data = frames.filter(|frame| matches!(frame.body, Body::Data { .. }));
+            self.residents.extend(data.map(Resident::of));
         }
     }
 

@@ -1,15 +1,15 @@
 //! From an input to an output's own buffer: requests, credits and the way across.
 //!
 //! An output grants one frame at a time, to the inputs in turn, if the frame will fit its buffer. The frame leaves its
-//! input at once and reaches the buffer after the latency of request and grant and its time on the internal path,
-//! which is as fast as the port times the speed-up.
+//! input at once, unless its copy is kept there ([`reliable`](super::reliable)), and reaches the buffer after the
+//! latency of request and grant and its time on the internal path, which is as fast as the port times the speed-up.
 
 use super::{At, Switch};
 use crate::kernel::agenda::{Lane, LaneKind};
 use crate::model::frame::{Body, Handle, List};
 use crate::model::net::{Net, Speed};
 use crate::scenario::plan::OutputStage;
-use quell_proto::units::{Instant, Rate};
+use quell_proto::units::{Duration, Instant, Rate};
 
 /// The arbiters and internal paths of a switch.
 #[derive(Debug)]
@@ -38,6 +38,16 @@ impl Crossing {
             granted: vec![0; ports * classes],
             inside: 0,
         }
+    }
+
+    /// How long an acknowledgement takes, if there are any.
+    pub(super) fn acknowledge(&self) -> Option<Duration> {
+        self.stage.acknowledge
+    }
+
+    /// The frames on their way across to a port.
+    pub(super) fn flight(&self, port: usize) -> &List {
+        &self.paths[port].flight
     }
 
     /// Octets that are in the switch but not in an output buffer.
@@ -87,7 +97,7 @@ impl Switch {
                 net.agenda.book(due, self.node, Lane::new(LaneKind::Crossing, port as u32));
             }
             path.flight.push(&mut net.pool, taken);
-            if matches!(frame.body, Body::Data { .. }) {
+            if self.acknowledgements.is_none() && matches!(frame.body, Body::Data { .. }) {
                 self.discharge(&frame, input, net);
             }
             self.grant_next(port, net);
@@ -118,11 +128,15 @@ impl Switch {
 
     /// A frame comes to wait in its output's own buffer, where room was kept for it.
     pub(super) fn reach_output(&mut self, handle: Handle, port: usize, net: &mut Net) {
-        let frame = net.pool.get(handle).frame;
+        let slot = net.pool.get(handle);
+        let (frame, input) = (slot.frame, slot.ingress as usize);
         let class = frame.class as usize;
         let queue = port * self.classes + class;
         if !self.ports[port].sender.up {
             self.vacate(port, class, u64::from(frame.length), net);
+            if self.acknowledgements.is_some() && matches!(frame.body, Body::Data { .. }) {
+                self.discharge(&frame, input, net);
+            }
             return self.lose(handle, At::Output(port), false, net);
         }
         self.outputs[queue].meter.add(net.now, u64::from(frame.length));

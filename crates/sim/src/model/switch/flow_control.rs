@@ -2,7 +2,7 @@
 
 use super::Switch;
 use crate::kernel::agenda::{Lane, LaneKind};
-use crate::model::frame::{Body, Frame, Slot};
+use crate::model::frame::{Body, Frame};
 use crate::model::net::Net;
 use crate::scenario::plan::{FlowControl, StopRule};
 use quell_proto::control::pause::{PauseConfig, PauseSender, Signal};
@@ -223,14 +223,16 @@ impl Switch {
     /// The queue that most of what an input holds waits in, as the wire of its port and its data priority; in all
     /// classes if none is given. This looks at every frame, so it is asked only when an input stops its peer.
     fn fullest_for(&self, input: usize, class: Option<usize>, net: &Net) -> Option<(u32, usize)> {
-        let is_own =
-            |slot: &&Slot| usize::from(slot.ingress) == input && matches!(slot.frame.body, Body::Data { .. });
         let mut fullest: Option<(u64, (u32, usize))> = None;
         for class in class.map_or(0..self.classes, |class| class..class + 1) {
             let Some(data) = net.data_class(class) else { continue };
-            for (output, list) in self.waiting.lists_of_input(input, class).enumerate() {
-                let own = list.iter(&net.pool).map(|(_, slot)| slot).filter(is_own);
-                let octets: u64 = own.map(|slot| u64::from(slot.frame.length)).sum();
+            // By output. Those of a fabric are many, so it grows with what is there.
+            let mut held = Vec::new();
+            for (output, frame) in self.held_by_input(input, class, net) {
+                held.resize(held.len().max(output + 1), 0);
+                held[output] += u64::from(frame.length);
+            }
+            for (output, octets) in held.into_iter().enumerate() {
                 if octets > fullest.map_or(0, |(most, _)| most) {
                     fullest = Some((octets, (self.wire_of_output(output), data)));
                 }

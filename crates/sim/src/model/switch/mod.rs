@@ -11,6 +11,7 @@ mod congestion;
 mod crossing;
 mod flow_control;
 mod over_fabric;
+mod reliable;
 mod tally;
 
 use super::Fault;
@@ -30,6 +31,7 @@ use flow_control::Stops;
 use quell_proto::dice::Dice;
 use quell_proto::units::{Instant, Priority, Quanta};
 use quell_record::EventKind;
+use reliable::Acknowledgements;
 use std::sync::Arc;
 
 /// A switch.
@@ -48,6 +50,8 @@ pub(crate) struct Switch {
     crossing: Option<Crossing>,
     /// What there is instead, if this is a leaf of a fabric.
     leaf: Option<Box<Leaf>>,
+    /// What tells inputs to let go of their copies, where they keep any.
+    acknowledgements: Option<Acknowledgements>,
     stops: Stops,
     congestion: Option<CongestionPoints>,
     /// For each host, the port towards it, [`CHOICE`] if there are several, [`NOWHERE`] if there is none.
@@ -132,6 +136,7 @@ impl Switch {
             }
             _ => (None, None),
         };
+        let takes = crossing.as_ref().and_then(Crossing::acknowledge);
         let outputs = if leaf.is_some() { plan.hosts.len() } else { ports.len() };
         let mut built = Switch {
             node,
@@ -142,6 +147,7 @@ impl Switch {
             waiting: Waiting::new(&switch.buffering, ports.len(), outputs, classes),
             crossing,
             leaf,
+            acknowledgements: takes.map(|takes| Acknowledgements::new(takes, ports.len())),
             stops: Stops::new(&switch.flow_control, ports.len(), &net.classes),
             congestion: None,
             next: Vec::new(),
@@ -174,6 +180,7 @@ impl Switch {
             LaneKind::Refresh => self.on_refresh(index, net),
             LaneKind::KeepAlive => self.on_keep_alive(index, net),
             LaneKind::Crossing => self.on_crossed(index, net),
+            LaneKind::Acknowledgement => self.on_acknowledged(index, net),
             LaneKind::Grant if self.leaf.is_some() => self.grant_over_fabric(index, net),
             LaneKind::Grant => self.on_grant(index, net),
             LaneKind::Cell => self.on_cell(index, net),
@@ -268,6 +275,33 @@ impl Switch {
         self.look_if_free(output, net);
     }
 
+    /// Every frame of data that an input holds in a class, with the output it is for.
+    fn held_by_input<'a>(
+        &'a self,
+        input: usize,
+        class: usize,
+        net: &'a Net,
+    ) -> impl Iterator<Item = (usize, &'a Frame)> {
+        let kept = self.acknowledgements.as_ref();
+        let waiting = self.waiting.lists_of_input(input, class).enumerate();
+        let across = kept.and(self.crossing.as_ref()).into_iter().flat_map(move |crossing| {
+            let staged =
+                move |port| self.waiting.staged(port * self.classes + class).map(|list| (port, list));
+            let crossing = (0..self.ports.len()).map(|port| (port, crossing.flight(port)));
+            crossing.chain((0..self.ports.len()).filter_map(staged))
+        });
+        let own =
+            move |frame: &Frame| usize::from(frame.class) == class && matches!(frame.body, Body::Data { .. });
+        let here = waiting.chain(across).flat_map(move |(output, list)| {
+            let slots = list.iter(&net.pool).map(|(_, slot)| slot);
+            slots
+                .filter(move |slot| usize::from(slot.ingress) == input)
+                .map(move |slot| (output, &slot.frame))
+        });
+        let sent = kept.into_iter().flat_map(move |kept| kept.copies_of(input));
+        here.chain(sent).filter(move |(_, frame)| own(frame))
+    }
+
     /// Whether outputs send from buffers of their own.
     #[inline]
     fn is_staged(&self) -> bool {
@@ -344,9 +378,13 @@ impl Switch {
         if *ready != 0 {
             sender.look_at(sender.free_at(), net);
         }
+        let is_data = matches!(frame.body, Body::Data { .. });
         if self.is_staged() {
+            if is_data {
+                self.acknowledge(port, frame, input, net);
+            }
             self.vacate(port, class, length, net);
-        } else if matches!(frame.body, Body::Data { .. }) {
+        } else if is_data {
             self.discharge(&frame, input, net);
         }
     }
@@ -420,7 +458,9 @@ impl Switch {
                 self.outputs[port * self.classes + class].meter.remove(net.now, length);
                 if self.is_staged() {
                     self.vacate(port, class, length, net);
-                } else if matches!(frame.body, Body::Data { .. }) {
+                }
+                let charged = !self.is_staged() || self.acknowledgements.is_some();
+                if charged && matches!(frame.body, Body::Data { .. }) {
                     self.discharge(&frame, input, net);
                 }
                 self.lose(handle, At::Output(port), false, net);
