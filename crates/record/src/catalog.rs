@@ -43,6 +43,9 @@ pub enum EntityKind {
         /// The mean rate its source offers while active, in bits per second of frame octets;
         /// `None` for a greedy source, which offers whatever it can get.
         demand_bps: Option<u64>,
+        /// Length of its frames in octets, from destination address to check sequence; zero if it is not known.
+        #[serde(default)]
+        frame_bytes: u64,
     },
 }
 

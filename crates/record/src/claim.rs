@@ -38,6 +38,9 @@ pub struct Measure {
     pub over: Vec<Window>,
     /// Divide by the same measure in another configuration, seed by seed.
     pub relative_to: Option<String>,
+    /// Divide by the mean of the same metric over these entities, in the same window of the same run.
+    #[serde(default)]
+    pub against: Option<Selector>,
 }
 
 /// A window of time in picoseconds, from `from` up to but not including `to`.
@@ -63,10 +66,17 @@ pub enum Metric {
     DeliveredShare,
     /// Flows: coefficient of variation of the sampled throughput.
     ThroughputCv,
+    /// Flows: octets leaving the adapter per time, what each frame costs on the wire beyond its own counted too,
+    /// in bits per second: the raw rate at which the flow comes in at its first switch.
+    ArrivalRate,
+    /// Flows: coefficient of variation of the sampled arrival rate.
+    ArrivalCv,
     /// Ports and inputs: mean octets held.
     Queue,
     /// Ports and inputs: most octets held.
     QueuePeak,
+    /// Ports and inputs: the least of the sampled means of octets held.
+    QueueLow,
     /// Ports and inputs: standard deviation over time of the sampled octets held.
     QueueDeviation,
     /// Ports and inputs: the period in seconds at which the sampled octets held repeat themselves; unmeasured if they
@@ -76,12 +86,16 @@ pub enum Metric {
     Utilisation,
     /// Flows: mean of the sampled rate limit in bits per second.
     Limit,
+    /// Flows: the least sampled rate limit in bits per second.
+    LimitLow,
     /// Ports: seconds held by the peer's pause. Inputs: seconds the peer was held paused.
     PauseTime,
     /// Inputs: number of times PAUSE was asserted in the window (refreshes not counted).
     PauseCount,
     /// Flows: notifications received. Ports and inputs: notifications sent.
     Cnms,
+    /// Flows: notifications received for each megabyte that left the adapter.
+    CnmsPerMegabyte,
     /// Flows: frames lost. Ports and inputs: frames dropped there.
     Loss,
     /// Flows: frames delivered in the window.
@@ -99,6 +113,9 @@ pub enum Metric {
         target: f64,
         /// The tolerated distance as a fraction of the target.
         within: f64,
+        /// On which side of the target it counts.
+        #[serde(default)]
+        side: Side,
     },
     /// Flows: seconds from the start of the window until the throughput, averaged over `span_ps`, first
     /// reaches `target` bits per second; never if it does not.
@@ -133,12 +150,17 @@ impl Metric {
             | Metric::DemandShare
             | Metric::DeliveredShare
             | Metric::ThroughputCv
+            | Metric::ArrivalRate
+            | Metric::ArrivalCv
+            | Metric::CnmsPerMegabyte
             | Metric::Limit
+            | Metric::LimitLow
             | Metric::Frames
             | Metric::Reordered
             | Metric::Latency => &[Flow],
             Metric::Queue
             | Metric::QueuePeak
+            | Metric::QueueLow
             | Metric::QueueDeviation
             | Metric::Period
             | Metric::Settled { .. } => &[Port, Input],
@@ -165,6 +187,19 @@ pub enum ConvergingSeries {
     Throughput,
     /// A port's or input's queue.
     Queue,
+}
+
+/// On which side of its target a series must be near it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// On both.
+    #[default]
+    Both,
+    /// Above it; below, anything goes.
+    Above,
+    /// Below it; above, anything goes.
+    Below,
 }
 
 /// How the values of several entities become one.
@@ -253,6 +288,10 @@ pub struct FigureSpec {
     pub configurations: Vec<String>,
     /// One panel with a line per configuration instead of a panel each with a line per entity.
     pub overlay: bool,
+    /// The run of the first seed alone instead of the middle of all: a median of runs that differ by chance shows none
+    /// of them.
+    #[serde(default)]
+    pub first_run: bool,
     /// The part of the run it shows, if not all.
     pub over: Option<Window>,
 }
@@ -265,6 +304,8 @@ pub enum FigureKind {
     Queue,
     /// Delivered or transmitted rate over time, one line an entity.
     Throughput,
+    /// Raw rate over time at which flows come in at their first switch, overhead counted.
+    Arrivals,
     /// Rate limits of flows over time.
     Limit,
     /// When ports are held paused: one row a port, black while held.
@@ -285,7 +326,7 @@ impl FigureKind {
         match self {
             FigureKind::Queue => &[Port, Input],
             FigureKind::Throughput | FigureKind::Shares => &[Flow, Port],
-            FigureKind::Limit => &[Flow],
+            FigureKind::Limit | FigureKind::Arrivals => &[Flow],
             FigureKind::Pause => &[Port, Input],
             FigureKind::Tree => &[Port],
             FigureKind::Cnms => &[Flow, Port, Input],

@@ -30,6 +30,7 @@ pub(crate) fn catalog() -> Catalog {
             to: to.into(),
             priority: 3,
             demand_bps: (from == "h1").then_some(9_000_000_000),
+            frame_bytes: 1500,
         },
     };
     let ports = ends.map(port);

@@ -157,12 +157,25 @@ impl Taken {
         let take = |entity, window| {
             metric::measure(recording, &measure.metric, entity, window).map_err(|why| why.to_string())
         };
+        let others = measure.against.as_ref().map(|it| it.check(&recording.catalog, classes));
+        let over_others = |value: f64, window| -> Result<f64, String> {
+            let others = match &others {
+                None => return Ok(value),
+                Some(Ok(others)) => others,
+                Some(Err(error)) => return Err(error.to_string()),
+            };
+            let values: Vec<f64> = others.iter().map(|&it| take(it, window)).collect::<Result<_, _>>()?;
+            match metric::stats::mean(&values) {
+                Some(mean) if mean != 0.0 => Ok(value / mean),
+                _ => Err("what it is compared with is zero".to_owned()),
+            }
+        };
+        let take_in = |window: Window| {
+            let value = |&entity: &EntityId| take(entity, window).and_then(|it| over_others(it, window));
+            entities.iter().map(value).collect()
+        };
         Taken {
-            values: measure
-                .over
-                .iter()
-                .map(|&window| entities.iter().map(|&entity| take(entity, window)).collect())
-                .collect(),
+            values: measure.over.iter().map(|&window| take_in(window)).collect(),
             entities: entities.iter().map(|&id| recording.catalog.get(id).name.clone()).collect(),
             windows: measure.over.clone(),
             problem,
@@ -267,4 +280,55 @@ fn mean(recording: &Recording, id: EntityId, quantity: Quantity) -> f64 {
     let levels =
         values.iter().enumerate().map(|(at, &value)| (value as f64, recording.interval(at).ps() as f64));
     metric::stats::weighted_mean(levels).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_proto::units::Instant;
+    use quell_record::claim::{Across, Measure, Metric, Reduce};
+    use quell_record::{Catalog, Entity, Memory, Selector, Sink};
+
+    fn taken(delivered: [i64; 3], against: &str) -> Taken {
+        let flow = |name: &str| Entity {
+            name: name.into(),
+            kind: EntityKind::Flow {
+                from: "a".into(),
+                to: "b".into(),
+                priority: 0,
+                demand_bps: None,
+                frame_bytes: 1500,
+            },
+        };
+        let entities = ["f1", "f2", "f3"].map(flow).to_vec();
+        let mut memory = Memory::new(Catalog { entities, overhead_bytes: 0 });
+        memory.begin_samples(Instant::from_ps(1000));
+        for (flow, octets) in (0..).zip(delivered) {
+            memory.sample(EntityId(flow), Quantity::DeliveredBytes, octets);
+        }
+        let claim = Claim {
+            text: String::new(),
+            configurations: vec!["one".into()],
+            measure: Measure {
+                metric: Metric::Throughput,
+                reduce: Reduce::Each,
+                of: Selector("f1".into()),
+                over: vec![Window { from_ps: 0, to_ps: 1000 }],
+                relative_to: None,
+                against: Some(Selector(against.into())),
+            },
+            across: Across::Every,
+            bound: None,
+            line: 1,
+        };
+        Taken::of(&memory.finish(true), &claim)
+    }
+
+    #[test]
+    fn a_measure_against_others_is_divided_by_their_mean() {
+        assert_eq!(taken([600, 100, 300], "f2").values, [[Ok(6.0)]]);
+        assert_eq!(taken([600, 100, 300], "f2,f3").values, [[Ok(3.0)]]);
+        let zero = Err("what it is compared with is zero".to_owned());
+        assert_eq!(taken([600, 0, 300], "f2").values, [[zero]]);
+    }
 }

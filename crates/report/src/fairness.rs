@@ -197,7 +197,13 @@ mod tests {
     fn recording(samples: &[(f64, f64, i64)]) -> Recording {
         let flow = |name: &str| Entity {
             name: name.into(),
-            kind: EntityKind::Flow { from: "a".into(), to: "c".into(), priority: 0, demand_bps: None },
+            kind: EntityKind::Flow {
+                from: "a".into(),
+                to: "c".into(),
+                priority: 0,
+                demand_bps: None,
+                frame_bytes: 1500,
+            },
         };
         let port = Entity {
             name: "s->c".into(),

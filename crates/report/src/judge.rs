@@ -73,9 +73,9 @@ pub fn judge(claims: &[Claim], extracts: &[Extract]) -> Vec<Verdict> {
 }
 
 fn judge_one(index: usize, claim: &Claim, configuration: &str, extracts: &[Extract]) -> Verdict {
-    let unit = match claim.measure.relative_to {
-        Some(_) => Unit::Plain,
-        None => metric::unit_of(&claim.measure.metric, claim.measure.reduce),
+    let unit = match (&claim.measure.relative_to, &claim.measure.against) {
+        (Some(_), _) | (_, Some(_)) => Unit::Plain,
+        (None, None) => metric::unit_of(&claim.measure.metric, claim.measure.reduce),
     };
     let outcome = cells(index, claim, configuration, extracts).and_then(|cells| decide(claim, &cells));
     let mut verdict = Verdict {
@@ -324,6 +324,10 @@ fn wanted(claim: &Claim, unit: Unit) -> String {
     };
     let bound = match &claim.measure.relative_to {
         Some(reference) => format!("{bound} × {reference}"),
+        None => bound,
+    };
+    let bound = match &claim.measure.against {
+        Some(others) => format!("{bound} × that of {}", others.0),
         None => bound,
     };
     match claim.across {

@@ -259,7 +259,8 @@ impl<W: Write + Send> Flows<W> {
         let entities = || self.rows.iter().map(|(id, _)| self.catalog.get(*id));
         let (mut from, mut to, mut priority, mut demand) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for entity in entities() {
-            let EntityKind::Flow { from: sender, to: receiver, priority: class, demand_bps } = &entity.kind
+            let EntityKind::Flow { from: sender, to: receiver, priority: class, demand_bps, .. } =
+                &entity.kind
             else {
                 panic!("totals of `{}`, which is no flow", entity.name);
             };

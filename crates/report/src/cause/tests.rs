@@ -31,6 +31,7 @@ fn catalog() -> Catalog {
             to: to.into(),
             priority: 0,
             demand_bps: Some(4_000_000_000),
+            frame_bytes: 1500,
         },
     }));
     Catalog { entities, overhead_bytes: 0 }

@@ -22,6 +22,9 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
         let mut runs: Vec<&Extract> =
             extracts.iter().filter(|it| it.configuration == configuration).collect();
         runs.sort_by_key(|it| it.seed);
+        if spec.first_run {
+            runs.truncate(1);
+        }
         runs.into_iter().filter_map(|it| it.figures.get(index)?.as_ref()).collect::<Vec<&Drawn>>()
     };
     let parts: Vec<Part<'_>> = spec
@@ -32,6 +35,9 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
         .collect();
     let mut palette = Palette::default();
     let mut caption = caption(spec.kind, &parts);
+    if spec.first_run && !parts.is_empty() {
+        caption = format!("The run of the first seed alone. {caption}").trim_end().to_owned();
+    }
     let panels = match spec.kind {
         FigureKind::Tree => {
             let (panels, note) = tree_panels(&parts);
@@ -49,7 +55,9 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
         caption,
         unit: match spec.kind {
             FigureKind::Queue => Unit::Bytes,
-            FigureKind::Throughput | FigureKind::Limit | FigureKind::Shares => Unit::BitsPerSecond,
+            FigureKind::Throughput | FigureKind::Arrivals | FigureKind::Limit | FigureKind::Shares => {
+                Unit::BitsPerSecond
+            }
             FigureKind::Pause | FigureKind::Tree => Unit::Fraction,
             FigureKind::Cnms => Unit::Plain,
         },

@@ -1,7 +1,7 @@
 //! What one run contributes to a figure: series cut down to a thousand points with their peaks kept.
 
 use super::tree::{self, Twig};
-use crate::metric::{PS, stats};
+use crate::metric::{PS, raw_factor, stats};
 use crate::unit::Unit;
 use quell_record::claim::{Bound, Claim, ConvergingSeries, FigureKind, FigureSpec, Metric, Reduce, Window};
 use quell_record::{EntityClass, EntityId, EventKind, Quantity, Recording};
@@ -127,6 +127,7 @@ fn line(
     // What a sample must be multiplied with, once it is over the picoseconds it stands for.
     let per_ps = match kind {
         FigureKind::Throughput | FigureKind::Shares => Some(8.0 * PS),
+        FigureKind::Arrivals => Some(8.0 * PS * raw_factor(&recording.catalog, entity)?),
         FigureKind::Pause => Some(1.0),
         FigureKind::Cnms => Some(PS / 1000.0),
         FigureKind::Queue | FigureKind::Limit | FigureKind::Tree => None,
@@ -164,6 +165,7 @@ fn quantity(kind: FigureKind, class: EntityClass) -> Quantity {
         (FigureKind::Queue | FigureKind::Tree, _) => Quantity::QueueMeanBytes,
         (FigureKind::Throughput | FigureKind::Shares, EntityClass::Flow) => Quantity::DeliveredBytes,
         (FigureKind::Throughput | FigureKind::Shares, _) => Quantity::TxBytes,
+        (FigureKind::Arrivals, _) => Quantity::SentBytes,
         (FigureKind::Limit, _) => Quantity::LimitBps,
         (FigureKind::Pause, EntityClass::Input) => Quantity::StoppedPs,
         (FigureKind::Pause, _) => Quantity::PausedPs,
@@ -199,7 +201,7 @@ fn arrange(spec: &FigureSpec, configuration: &str, lines: Vec<DrawnLine>) -> (Ve
         FigureKind::Shares | FigureKind::Tree => (lines, String::new()),
         _ if spec.overlay && count > 0 => {
             let (line, how) = match spec.kind {
-                FigureKind::Throughput | FigureKind::Cnms => {
+                FigureKind::Throughput | FigureKind::Arrivals | FigureKind::Cnms => {
                     (combined(&lines, |all| all.iter().sum()), "sum")
                 }
                 _ => (combined(&lines, |all| stats::mean(all).unwrap_or(0.0)), "mean"),
@@ -243,7 +245,11 @@ fn references(
     for claim in claims.iter().filter(|it| it.configurations.iter().any(|name| name == configuration)) {
         let measure = &claim.measure;
         let near = match claim.bound {
-            Some(Bound::Near { target, .. }) if measure.relative_to.is_none() => Some(target),
+            Some(Bound::Near { target, .. })
+                if measure.relative_to.is_none() && measure.against.is_none() =>
+            {
+                Some(target)
+            }
             _ => None,
         };
         let whole = if spec.overlay { Reduce::Sum } else { Reduce::Each };
@@ -255,7 +261,11 @@ fn references(
                 Some(*target)
             }
             (FigureKind::Throughput | FigureKind::Shares, Metric::Throughput) if one => near,
+            (FigureKind::Arrivals, Metric::ArrivalRate) if one => near,
             (FigureKind::Limit, Metric::Limit) if one => near,
+            (FigureKind::Limit, Metric::Convergence { series: ConvergingSeries::Limit, target, .. }) => {
+                Some(*target)
+            }
             _ => None,
         };
         let concerns_it = || {

@@ -147,6 +147,7 @@ impl Figure {
         match self.kind {
             FigureKind::Queue => "queue",
             FigureKind::Throughput => "throughput",
+            FigureKind::Arrivals => "raw rate into the switch",
             FigureKind::Limit => "rate limit",
             FigureKind::Pause => "share of time held",
             FigureKind::Cnms => "notifications per ms",

@@ -17,6 +17,7 @@ fn claim(reduce: Reduce, across: Across, bound: Option<Bound>) -> Claim {
             of: Selector("*".into()),
             over: vec![Window { from_ps: 0, to_ps: MS }, Window { from_ps: MS, to_ps: 2 * MS }],
             relative_to: None,
+            against: None,
         },
         across,
         bound,

@@ -7,8 +7,8 @@ pub mod stats;
 
 use crate::unit::Unit;
 use quell_proto::units::Instant;
-use quell_record::claim::{ConvergingSeries, Metric, Reduce, Window};
-use quell_record::{EntityClass, EntityId, EntityKind, EventKind, FlowTotals, Quantity, Recording};
+use quell_record::claim::{ConvergingSeries, Metric, Reduce, Side, Window};
+use quell_record::{Catalog, EntityClass, EntityId, EntityKind, EventKind, FlowTotals, Quantity, Recording};
 use quell_theory::series;
 use std::fmt;
 use std::ops::Range;
@@ -35,9 +35,13 @@ pub fn measure(
             let offered = view.sum(Quantity::OfferedBytes)?;
             view.share(view.sum(Quantity::DeliveredBytes)?, offered, "offered nothing")?
         }
-        Metric::ThroughputCv => view.throughput_variation()?,
+        Metric::ThroughputCv => view.variation(view.carried())?,
+        Metric::ArrivalRate => view.rate(Quantity::SentBytes)? * view.raw_factor()?,
+        // A factor that is the same in every sample cancels out.
+        Metric::ArrivalCv => view.variation(Quantity::SentBytes)?,
         Metric::Queue => view.mean(Quantity::QueueMeanBytes)?,
         Metric::QueuePeak => view.peak(Quantity::QueuePeakBytes)?,
+        Metric::QueueLow => view.low(Quantity::QueueMeanBytes)?,
         Metric::QueueDeviation => stats::weighted_deviation(view.levels(Quantity::QueueMeanBytes)?)
             .ok_or_else(|| view.nothing("was never sampled"))?,
         Metric::Period => view.period()?,
@@ -47,6 +51,7 @@ pub fn measure(
             view.share(carried, view.sum(Quantity::ServiceBytes)?, "was not served at all")?
         }
         Metric::Limit => view.mean(Quantity::LimitBps)?,
+        Metric::LimitLow => view.low(Quantity::LimitBps)?,
         Metric::PauseTime => match view.class {
             EntityClass::Input => view.sum(Quantity::StoppedPs)? / PS,
             _ => view.sum(Quantity::PausedPs)? / PS,
@@ -56,6 +61,10 @@ pub fn measure(
             EntityClass::Flow => view.sum(Quantity::CnmsReceived)?,
             _ => view.sum(Quantity::CnmsSent)?,
         },
+        Metric::CnmsPerMegabyte => {
+            let sent = view.sum(Quantity::SentBytes)? / 1e6;
+            view.share(view.sum(Quantity::CnmsReceived)?, sent, "sent nothing")?
+        }
         Metric::Loss => view.sum(Quantity::DroppedFrames)?,
         Metric::Frames => view.sum(Quantity::DeliveredFrames)?,
         Metric::Reordered => view.totals()?.reordered_frames as f64,
@@ -64,7 +73,9 @@ pub fn measure(
             let frames = totals.delivered_frames as f64;
             view.share(totals.latency_sum_ps as f64 / PS, frames, "delivered no frame")?
         }
-        Metric::Convergence { series, target, within } => view.convergence(*series, *target, *within)?,
+        Metric::Convergence { series, target, within, side } => {
+            view.convergence(*series, *target, *within, *side)?
+        }
         Metric::Recovery { target, span_ps } => view.recovery(*target, *span_ps)?,
         Metric::Settled { target, within, quiet_ps, skip_ps } => {
             view.settled(*target, *within, *quiet_ps, *skip_ps)?
@@ -103,12 +114,14 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         return Unit::Plain;
     }
     match metric {
-        Metric::Throughput | Metric::SendRate | Metric::Limit => Unit::BitsPerSecond,
+        Metric::Throughput | Metric::SendRate | Metric::ArrivalRate | Metric::Limit | Metric::LimitLow => {
+            Unit::BitsPerSecond
+        }
         Metric::DemandShare | Metric::DeliveredShare | Metric::Utilisation | Metric::Settled { .. } => {
             Unit::Fraction
         }
-        Metric::ThroughputCv => Unit::Plain,
-        Metric::Queue | Metric::QueuePeak | Metric::QueueDeviation => Unit::Bytes,
+        Metric::ThroughputCv | Metric::ArrivalCv | Metric::CnmsPerMegabyte => Unit::Plain,
+        Metric::Queue | Metric::QueuePeak | Metric::QueueLow | Metric::QueueDeviation => Unit::Bytes,
         Metric::Period
         | Metric::PauseTime
         | Metric::Latency
@@ -287,6 +300,11 @@ impl<'a> View<'a> {
         peak.map(|&peak| peak as f64).ok_or_else(|| self.nothing("was never sampled"))
     }
 
+    fn low(&self, quantity: Quantity) -> Result<f64, Unmeasured> {
+        let low = self.values(quantity)?.iter().min();
+        low.map(|&low| low as f64).ok_or_else(|| self.nothing("was never sampled"))
+    }
+
     /// What an entity's throughput is made of: octets delivered, or transmitted.
     fn carried(&self) -> Quantity {
         if self.class == EntityClass::Flow { Quantity::DeliveredBytes } else { Quantity::TxBytes }
@@ -309,8 +327,15 @@ impl<'a> View<'a> {
         self.share(self.rate(Quantity::DeliveredBytes)?, demand as f64, "demands nothing")
     }
 
-    fn throughput_variation(&self) -> Result<f64, Unmeasured> {
-        let rates = self.rates(self.carried())?;
+    /// What octets on the wire are to octets of frames.
+    fn raw_factor(&self) -> Result<f64, Unmeasured> {
+        let catalog = &self.recording.catalog;
+        raw_factor(catalog, self.entity).ok_or_else(|| self.nothing("has frames of unknown length"))
+    }
+
+    /// Coefficient of variation of a sampled rate.
+    fn variation(&self, quantity: Quantity) -> Result<f64, Unmeasured> {
+        let rates = self.rates(quantity)?;
         let mean = stats::weighted_mean(rates.clone()).ok_or_else(|| self.nothing("was never sampled"))?;
         let deviation = stats::weighted_deviation(rates).ok_or_else(|| self.nothing("was never sampled"))?;
         self.share(deviation, mean, "carried nothing")
@@ -351,9 +376,19 @@ impl<'a> View<'a> {
         self.recording.totals(self.entity).ok_or_else(|| Unmeasured::NoTotals { entity: self.name() })
     }
 
-    fn convergence(&self, series: ConvergingSeries, target: f64, within: f64) -> Result<f64, Unmeasured> {
+    fn convergence(
+        &self,
+        series: ConvergingSeries,
+        target: f64,
+        within: f64,
+        side: Side,
+    ) -> Result<f64, Unmeasured> {
         let tolerated = (target * within).abs();
-        let outside = |value: f64| (value - target).abs() > tolerated;
+        let outside = |value: f64| match side {
+            Side::Both => (value - target).abs() > tolerated,
+            Side::Above => value - target > tolerated,
+            Side::Below => target - value > tolerated,
+        };
         let last_outside = match series {
             ConvergingSeries::Limit => last_end(self.levels(Quantity::LimitBps)?, outside),
             ConvergingSeries::Queue => last_end(self.levels(Quantity::QueueMeanBytes)?, outside),
@@ -422,6 +457,18 @@ impl<'a> View<'a> {
             }
         }
         self.share(f64::from(settled), f64::from(cases), "saw no source turn on and stay so long enough")
+    }
+}
+
+/// What the octets of a flow's frames come to on the wire, for each of their own; one for anything else, none where
+/// the length of its frames is not known.
+pub(crate) fn raw_factor(catalog: &Catalog, entity: EntityId) -> Option<f64> {
+    match catalog.get(entity).kind {
+        EntityKind::Flow { frame_bytes: 0, .. } if catalog.overhead_bytes > 0 => None,
+        EntityKind::Flow { frame_bytes, .. } if catalog.overhead_bytes > 0 => {
+            Some(1.0 + catalog.overhead_bytes as f64 / frame_bytes as f64)
+        }
+        _ => Some(1.0),
     }
 }
 

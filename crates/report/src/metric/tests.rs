@@ -12,7 +12,13 @@ const GREEDY: EntityId = EntityId(3);
 fn catalog() -> Catalog {
     let flow = |name: &str, demand_bps| Entity {
         name: name.into(),
-        kind: EntityKind::Flow { from: "a".into(), to: "b".into(), priority: 0, demand_bps },
+        kind: EntityKind::Flow {
+            from: "a".into(),
+            to: "b".into(),
+            priority: 0,
+            demand_bps,
+            frame_bytes: 1500,
+        },
     };
     let port =
         EntityKind::Port { node: "s".into(), peer: "b".into(), rate_bps: 10_000_000_000, of_switch: true };
@@ -101,6 +107,12 @@ fn rates_are_octets_over_the_window() {
     is(measure(&recording, &Metric::DeliveredShare, FLOW, window(0, 4 * MS)), 0.5);
     // Rates 8, 8, 4, 12 Mb/s: mean 8, deviation sqrt(32 / 4).
     is(measure(&recording, &Metric::ThroughputCv, FLOW, window(0, 4 * MS)), 8_f64.sqrt() / 8.0);
+    // 4400 octets in frames of 1500, each with 20 more on the wire.
+    is(measure(&recording, &Metric::ArrivalRate, FLOW, window(0, 4 * MS)), 8.8e6 * 1520.0 / 1500.0);
+    // Rates 8.8, 8.8, 4.8, 12.8 Mb/s: mean 8.8, deviation sqrt(32 / 4).
+    is(measure(&recording, &Metric::ArrivalCv, FLOW, window(0, 4 * MS)), 8_f64.sqrt() / 8.8);
+    // 8 notifications for 4400 octets.
+    is(measure(&recording, &Metric::CnmsPerMegabyte, FLOW, window(0, 4 * MS)), 8.0 / 0.0044);
     // 4000 octets and 40 times the overhead of 20, of 8000.
     is(measure(&recording, &Metric::Utilisation, PORT, window(0, 4 * MS)), 0.6);
 }
@@ -163,9 +175,28 @@ fn loss_is_counted_in_its_window() {
 }
 
 #[test]
+fn what_counts_on_one_side_only_may_lie_anywhere_on_the_other() {
+    let recording = recorded(&[(MS, 130, 0), (MS, 100, 0), (MS, 50, 0), (MS, 110, 0)], &[]);
+    let since = |side| {
+        let metric =
+            Metric::Convergence { series: ConvergingSeries::Queue, target: 100.0, within: 0.2, side };
+        measure(&recording, &metric, PORT, window(0, 4 * MS))
+    };
+    is(since(Side::Both), 0.003);
+    is(since(Side::Above), 0.001);
+    is(since(Side::Below), 0.003);
+    is(measure(&recording, &Metric::QueueLow, PORT, window(0, 4 * MS)), 50.0);
+}
+
+#[test]
 fn convergence_ends_with_the_last_sample_outside() {
     let recording = recorded(&[(MS, 50, 0), (MS, 100, 0), (MS, 130, 0), (MS, 110, 0)], &[]);
-    let metric = |target| Metric::Convergence { series: ConvergingSeries::Queue, target, within: 0.2 };
+    let metric = |target| Metric::Convergence {
+        series: ConvergingSeries::Queue,
+        target,
+        within: 0.2,
+        side: Side::Both,
+    };
     is(measure(&recording, &metric(100.0), PORT, window(0, 4 * MS)), 0.003);
     is(measure(&recording, &metric(100.0), PORT, window(3 * MS, 4 * MS)), 0.0);
     let never = measure(&recording, &metric(1000.0), PORT, window(MS, 4 * MS));

@@ -7,9 +7,10 @@ use quell_record::claim::FigureKind;
 use quell_record::{Catalog, Entity, EntityId, EntityKind, Memory, Quantity, Recording, Sink};
 use quell_report::{Extract, Figure, figures};
 
-const KINDS: [FigureKind; 7] = [
+const KINDS: [FigureKind; 8] = [
     FigureKind::Queue,
     FigureKind::Throughput,
+    FigureKind::Arrivals,
     FigureKind::Limit,
     FigureKind::Pause,
     FigureKind::Cnms,
@@ -20,7 +21,13 @@ const KINDS: [FigureKind; 7] = [
 /// One port and one flow with these values at these steps of time.
 fn recording(values: &[i64], steps: &[u64]) -> Recording {
     let port = EntityKind::Port { node: "s".into(), peer: "h".into(), rate_bps: 1, of_switch: true };
-    let flow = EntityKind::Flow { from: "g".into(), to: "h".into(), priority: 0, demand_bps: None };
+    let flow = EntityKind::Flow {
+        from: "g".into(),
+        to: "h".into(),
+        priority: 0,
+        demand_bps: None,
+        frame_bytes: 1500,
+    };
     let entities =
         vec![Entity { name: "s->h".into(), kind: port }, Entity { name: "g->h".into(), kind: flow }];
     let mut memory = Memory::new(Catalog { entities, overhead_bytes: 0 });

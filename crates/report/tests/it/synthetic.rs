@@ -52,6 +52,7 @@ impl Star {
                 to: sink.clone(),
                 priority: 0,
                 demand_bps: Some((8e9 / self.senders as f64) as u64),
+                frame_bytes: 1500,
             },
         }));
         Catalog { entities, overhead_bytes: 0 }
@@ -191,6 +192,7 @@ pub(crate) fn claim(text: &str, configurations: &[&str], metric: Metric, reduce:
             of: Selector(of.to_owned()),
             over: vec![Window { from_ps: 250 * MS, to_ps: 400 * MS }],
             relative_to: None,
+            against: None,
         },
         across: Across::Every,
         bound: None,
@@ -215,6 +217,7 @@ pub(crate) fn figure(
         of: Selector(of.to_owned()),
         configurations: configurations.to_vec(),
         overlay,
+        first_run: false,
         over: None,
     }
 }

@@ -89,15 +89,19 @@ impl Plan {
             entities.push(Entity { name: format!("{name}<-{INSIDE}"), kind });
         }
         let demands = self.demands();
-        entities.extend(self.flows.iter().zip(demands).map(|(flow, demand_bps)| Entity {
-            name: flow.name.clone(),
-            kind: EntityKind::Flow {
-                from: self.hosts[flow.from.0 as usize].name.clone(),
-                to: self.hosts[flow.to.0 as usize].name.clone(),
-                priority: flow.priority.get(),
-                demand_bps,
+        let frames = self.frame_lengths();
+        entities.extend(self.flows.iter().zip(demands).zip(frames).map(
+            |((flow, demand_bps), frame_bytes)| Entity {
+                name: flow.name.clone(),
+                kind: EntityKind::Flow {
+                    from: self.hosts[flow.from.0 as usize].name.clone(),
+                    to: self.hosts[flow.to.0 as usize].name.clone(),
+                    priority: flow.priority.get(),
+                    demand_bps,
+                    frame_bytes,
+                },
             },
-        }));
+        ));
         Catalog { entities, overhead_bytes: self.overhead.get() }
     }
 
@@ -123,6 +127,17 @@ impl Plan {
             },
         };
         capacity.map(quell_proto::units::Bytes::get)
+    }
+
+    /// The length of each flow's frames.
+    fn frame_lengths(&self) -> Vec<u64> {
+        let mut lengths = vec![0; self.flows.len()];
+        for source in &self.sources {
+            for flow in &source.flows {
+                lengths[flow.0 as usize] = source.frame.get();
+            }
+        }
+        lengths
     }
 
     /// What the source of each flow offers it on average, in bits per second.

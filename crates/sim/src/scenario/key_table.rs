@@ -65,6 +65,7 @@ const PACED: &[When] = &[Is("pattern", &["constant", "bernoulli", "poisson", "on
 const SPACED: &[When] = &[Is("pattern", &["constant", "poisson", "on-off"])];
 const ON_OFF: &[When] = &[Is("pattern", &["on-off"])];
 const CONVERGENCE: &[When] = &[Is("metric", &["convergence", "settled"])];
+const CONVERGING: &[When] = &[Is("metric", &["convergence"])];
 const AIMED: &[When] = &[Is("metric", &["convergence", "recovery", "settled"])];
 const RECOVERY: &[When] = &[Is("metric", &["recovery"])];
 const SETTLED: &[When] = &[Is("metric", &["settled"])];
@@ -241,8 +242,10 @@ pub(super) const KEYS: &[Key] = &[
     key("expect", "near", Form::Bound, Optional("no such bound"), "It lies `within` a share of this."),
     key("expect", "within", Form::Share, Required, "How far from `near` it may lie.").when(&[Has(&["near"])]),
     key("expect", "relative_to", Form::Reference, Optional("the value itself"), "Divide by the same measure in another configuration, seed by seed; the bound is then a ratio."),
+    key("expect", "against", Form::Text, Optional("the value itself"), "Divide by the mean of the same metric over these, in the same window of the same run; the bound is then a ratio."),
     key("expect", "target", Form::Bound, Required, "The value to converge to, reach or settle at.").when(AIMED),
     key("expect", "band", Form::Share, Required, "How far from the target still counts.").when(CONVERGENCE),
+    key("expect", "side", Form::Word(&["both", "above", "below"]), By("both"), "On which side of the target it counts.").when(CONVERGING),
     key("expect", "span", TIME, Required, "The time over which throughput is averaged.").when(RECOVERY),
     key("expect", "quiet", TIME, Required, "Time without another change that makes a case count.").when(SETTLED),
     key("expect", "skip", OFFSET, Required, "Time after a change that is not looked at.").when(SETTLED),
@@ -254,10 +257,11 @@ pub(super) const KEYS: &[Key] = &[
     key("fair", "span", TIME, By("10ms"), "The time over which throughput is averaged for that."),
     key("fair", "when", Form::Selection, Optional("in all configurations"), "In which configurations."),
 
-    key("figure", "kind", Form::Word(&["queue", "throughput", "limit", "pause", "cnms", "shares", "tree"]), Required, "What is drawn; `tree` shows which ports are congested or held paused, each under the queue behind it."),
+    key("figure", "kind", Form::Word(&["queue", "throughput", "arrivals", "limit", "pause", "cnms", "shares", "tree"]), Required, "What is drawn; `arrivals` is the raw rate of flows into their first switch, overhead counted; `tree` shows which ports are congested or held paused, each under the queue behind it."),
     key("figure", "of", Form::Text, By("*"), "Of which flows, ports or inputs, as in `expect.of`."),
     key("figure", "title", Form::Text, Optional("made from the rest"), "Its caption."),
     key("figure", "when", Form::Selection, Optional("all configurations"), "For which configurations."),
     key("figure", "overlay", Form::Flag, By("false"), "One panel with a line per configuration, instead of a panel each."),
+    key("figure", "runs", Form::Word(&["all", "first"]), By("all"), "Of which runs: the middle of all and their spread, or the one of the first seed."),
     key("figure", "over", Form::Window, Optional("the whole run"), "The part of the run it shows."),
 ];

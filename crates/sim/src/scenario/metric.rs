@@ -4,7 +4,7 @@ use super::problem::{either, suggest};
 use super::section::Section;
 use super::units::{Kind, Quantity, UnitError};
 use super::value::{Data, Value};
-use quell_record::claim::{ConvergingSeries, Metric, Reduce};
+use quell_record::claim::{ConvergingSeries, Metric, Reduce, Side};
 
 /// A metric as written, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +46,15 @@ pub const METRICS: &[MetricName] = &[
     metric("demand-share", Unit::Number, "Flows: delivered octets over the stated demand."),
     metric("delivered-share", Unit::Number, "Flows: delivered octets over offered octets."),
     metric("throughput-cv", Unit::Number, "Flows: coefficient of variation of the sampled throughput."),
+    metric(
+        "arrival-rate",
+        Unit::Rate,
+        "Flows: octets leaving the adapter per time, `run.overhead` counted: the raw rate into the first switch.",
+    ),
+    metric("arrival-cv", Unit::Number, "Flows: coefficient of variation of the sampled arrival rate."),
     metric("queue", Unit::Size, "Ports and inputs: mean octets held."),
     metric("queue-peak", Unit::Size, "Ports and inputs: most octets held."),
+    metric("queue-low", Unit::Size, "Ports and inputs: the least of the sampled means of octets held."),
     metric("queue-deviation", Unit::Size, "Ports and inputs: standard deviation of the sampled octets held."),
     metric(
         "period",
@@ -61,9 +68,15 @@ pub const METRICS: &[MetricName] = &[
         "Ports: what was sent, overhead counted, over what the service rate allowed.",
     ),
     metric("limit", Unit::Rate, "Flows: mean of the sampled rate limit."),
+    metric("limit-low", Unit::Rate, "Flows: the least sampled rate limit."),
     metric("pause-time", Unit::Time, "Ports: time held by the peer's pause. Inputs: time the peer was held."),
     metric("pause-count", Unit::Number, "Inputs: how often a pause was begun."),
     metric("cnms", Unit::Number, "Flows: notifications received. Ports and inputs: notifications sent."),
+    metric(
+        "cnms-per-megabyte",
+        Unit::Number,
+        "Flows: notifications received for each megabyte that left the adapter.",
+    ),
     metric("loss", Unit::Number, "Flows: frames lost. Ports and inputs: frames dropped there."),
     metric("frames", Unit::Number, "Flows: frames delivered."),
     metric("reordered", Unit::Number, "Flows: frames delivered out of order, over the whole run."),
@@ -180,22 +193,32 @@ impl Words {
             "demand-share" => Metric::DemandShare,
             "delivered-share" => Metric::DeliveredShare,
             "throughput-cv" => Metric::ThroughputCv,
+            "arrival-rate" => Metric::ArrivalRate,
+            "arrival-cv" => Metric::ArrivalCv,
             "queue" => Metric::Queue,
             "queue-peak" => Metric::QueuePeak,
+            "queue-low" => Metric::QueueLow,
             "queue-deviation" => Metric::QueueDeviation,
             "period" => Metric::Period,
             "utilisation" => Metric::Utilisation,
             "limit" => Metric::Limit,
+            "limit-low" => Metric::LimitLow,
             "pause-time" => Metric::PauseTime,
             "pause-count" => Metric::PauseCount,
             "cnms" => Metric::Cnms,
+            "cnms-per-megabyte" => Metric::CnmsPerMegabyte,
             "loss" => Metric::Loss,
             "frames" => Metric::Frames,
             "reordered" => Metric::Reordered,
             "latency" => Metric::Latency,
             "convergence" => {
                 let series = series_of(self.series.as_deref()?)?;
-                Metric::Convergence { series, target: target?, within: band()? }
+                let side = match section.text("side")? {
+                    "above" => Side::Above,
+                    "below" => Side::Below,
+                    _ => Side::Both,
+                };
+                Metric::Convergence { series, target: target?, within: band()?, side }
             }
             "recovery" => Metric::Recovery { target: target?, span_ps: section.time("span")?.ps() },
             "settled" => Metric::Settled {

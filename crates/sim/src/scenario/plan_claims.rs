@@ -58,7 +58,15 @@ pub(crate) fn claim(section: &Section, setting: &Setting<'_>, log: &mut Log) -> 
         Some(value) => Some(setting.axes.reference(section, value, setting.chosen, log)?),
         None => None,
     };
-    let unit = if relative_to.is_some() { Unit::Number } else { words.unit() };
+    let against = section.text("against").map(|text| Selector(text.to_owned()));
+    if let Some(Err(error)) = against.as_ref().map(|it| it.check(setting.catalog, metric.classes())) {
+        log.wrong(section.origin_of("against"), format!("`{}`: {error}", section.path_of("against")));
+        if let Some(hint) = error.hint() {
+            log.hint(hint);
+        }
+        return None;
+    }
+    let unit = if relative_to.is_some() || against.is_some() { Unit::Number } else { words.unit() };
     let bound = bound(section, unit, log)?;
     let across = across(section, bound.is_some(), log)?;
     let over = match section.windows("over") {
@@ -67,7 +75,7 @@ pub(crate) fn claim(section: &Section, setting: &Setting<'_>, log: &mut Log) -> 
         }
         None => vec![Window { from_ps: 0, to_ps: setting.length.ps() }],
     };
-    let measure = Measure { metric, reduce: words.reduce, of, over, relative_to };
+    let measure = Measure { metric, reduce: words.reduce, of, over, relative_to, against };
     let text = match section.text("claim") {
         Some(claim) => claim.to_owned(),
         None => in_words(section, text, words.reduce),
@@ -81,6 +89,7 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
     let kind = match word {
         "queue" => FigureKind::Queue,
         "throughput" => FigureKind::Throughput,
+        "arrivals" => FigureKind::Arrivals,
         "limit" => FigureKind::Limit,
         "pause" => FigureKind::Pause,
         "cnms" => FigureKind::Cnms,
@@ -101,7 +110,8 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
     };
     let title = section.text("title").map_or_else(|| format!("{word} of {}", of.0), str::to_owned);
     let overlay = section.flag("overlay")?;
-    Some(FigureSpec { title, kind, of, configurations: Vec::new(), overlay, over })
+    let first_run = section.text("runs")? == "first";
+    Some(FigureSpec { title, kind, of, configurations: Vec::new(), overlay, first_run, over })
 }
 
 /// Reads every `[[fair]]` of a configuration; their configurations are filled in later.

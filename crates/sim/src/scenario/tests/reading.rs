@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use quell_proto::control::af_qcn;
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
-use quell_record::claim::{Across, Bound, ConvergingSeries, Metric, Reduce};
+use quell_record::claim::{Across, Bound, ConvergingSeries, Metric, Reduce, Side};
 use std::fmt::Write as _;
 
 /// The rows of `quell check`.
@@ -185,7 +185,8 @@ across = "median"
     let claim = &scenario.claims[0];
     assert_eq!(claim.text, "max(convergence(limit)) of h1->h4 in [1ms, 5ms]");
     assert_eq!(claim.measure.reduce, Reduce::Max);
-    let metric = Metric::Convergence { series: ConvergingSeries::Limit, target: 2.5e9, within: 0.2 };
+    let metric =
+        Metric::Convergence { series: ConvergingSeries::Limit, target: 2.5e9, within: 0.2, side: Side::Both };
     assert_eq!(claim.measure.metric, metric);
     assert_eq!((claim.across, claim.bound), (Across::Quantile(0.9), Some(Bound::Between(0.001, 0.005))));
     assert_eq!(claim.measure.over.len(), 2);
