@@ -4,6 +4,7 @@
 //! invariants and ends the run.
 
 pub(crate) mod agenda;
+mod meeting;
 mod run;
 
 pub use run::{Broken, Control, Outcome, run, run_tapped};
