@@ -201,6 +201,21 @@ pub struct FlowTotals {
     pub latency_max_ps: u64,
 }
 
+/// Puts together what is known of a flow at different places: what one of them does not know is zero there.
+impl std::ops::AddAssign for FlowTotals {
+    fn add_assign(&mut self, other: FlowTotals) {
+        self.offered_bytes += other.offered_bytes;
+        self.sent_bytes += other.sent_bytes;
+        self.delivered_bytes += other.delivered_bytes;
+        self.delivered_frames += other.delivered_frames;
+        self.lost_frames += other.lost_frames;
+        self.reordered_frames += other.reordered_frames;
+        self.cnms_received += other.cnms_received;
+        self.latency_sum_ps += other.latency_sum_ps;
+        self.latency_max_ps = self.latency_max_ps.max(other.latency_max_ps);
+    }
+}
+
 /// Where a producer puts what it measures. Calls come in the order of the recording: samples by time, then
 /// entity, then quantity; events by time, then entity; flow totals once, at the end, in order of entity.
 pub trait Sink {

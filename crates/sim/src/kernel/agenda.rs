@@ -99,6 +99,11 @@ impl Lane {
         KINDS[(self.0 >> Self::INDEX_BITS) as usize]
     }
 
+    /// Its place among the lanes of a node.
+    pub(crate) const fn rank(self) -> u32 {
+        self.0
+    }
+
     /// Its index.
     pub(crate) const fn index(self) -> usize {
         (self.0 & ((1 << Self::INDEX_BITS) - 1)) as usize
@@ -175,6 +180,14 @@ impl Agenda {
             return None;
         }
         self.hand.pop()
+    }
+
+    /// When the next event is; [`Instant::NEVER`] if there is none.
+    pub(crate) fn next_at(&mut self) -> Instant {
+        if self.hand.is_empty() && !self.turn_over() {
+            return Instant::NEVER;
+        }
+        self.hand.last().map_or(Instant::NEVER, |event| event.at)
     }
 
     /// Puts an event of the wheel's span, but not of the bucket in hand, into its bucket.

@@ -5,6 +5,7 @@
 
 pub(crate) mod agenda;
 mod meeting;
+mod parallel;
 mod run;
 
 pub use run::{Broken, Control, Outcome, run, run_tapped};

@@ -1,7 +1,9 @@
 //! The loop: events in order, samples on time, invariants watched.
 
+use super::parallel;
 use crate::model::{Fault, World};
 use crate::scenario::plan::Plan;
+use crate::topology::cut::cut;
 use quell_proto::units::{Instant, Priority};
 use quell_record::{Sink, Tap};
 use std::fmt;
@@ -14,6 +16,8 @@ pub struct Control {
     pub stop: AtomicBool,
     /// How far the run has got, in picoseconds.
     pub now_ps: AtomicU64,
+    /// How many threads may work on the run; none means one. The network may not be divisible into as many parts.
+    pub threads: usize,
 }
 
 /// How a run ended.
@@ -145,11 +149,27 @@ impl std::error::Error for Broken {}
 /// # Errors
 /// When an invariant breaks. What was recorded until then has been told to the sink.
 pub fn run(plan: &Plan, seed: u64, sink: &mut dyn Sink, control: &Control) -> Result<Outcome, Broken> {
+    if control.threads > 1 {
+        let cut = cut(plan, control.threads);
+        if cut.parts > 1 {
+            return parallel::run(plan, seed, sink, control, &cut);
+        }
+    }
+    alone(plan, seed, sink, control)
+}
+
+/// Runs a plan on this thread.
+pub(super) fn alone(
+    plan: &Plan,
+    seed: u64,
+    sink: &mut dyn Sink,
+    control: &Control,
+) -> Result<Outcome, Broken> {
     go(plan, World::new(plan, seed), sink, control, None)
 }
 
-/// As [`run`], and hands every frame that leaves by some ports to the tap. `ports` are places in [`Plan::ports`]; what
-/// is computed does not depend on them.
+/// As [`run`], on one thread, and hands every frame that leaves by some ports to the tap. `ports` are places in
+/// [`Plan::ports`]; what is computed does not depend on them.
 ///
 /// # Errors
 /// As [`run`]; the frames until then have been handed over.
@@ -222,7 +242,7 @@ fn go(
 }
 
 /// When samples are taken: on a grid, at the cuts, and at the end.
-struct Samples<'a> {
+pub(super) struct Samples<'a> {
     step: u64,
     grid: u64,
     cuts: &'a [Instant],
@@ -231,7 +251,7 @@ struct Samples<'a> {
 }
 
 impl<'a> Samples<'a> {
-    fn of(plan: &'a Plan) -> Samples<'a> {
+    pub(super) fn of(plan: &'a Plan) -> Samples<'a> {
         let step = plan.sample.ps().max(1);
         Samples { step, grid: step, cuts: &plan.cuts, end: plan.length.ps(), last: 0 }
     }
@@ -257,7 +277,7 @@ impl Iterator for Samples<'_> {
     }
 }
 
-fn world_broken(plan: &Plan, fault: &Fault) -> Result<(), Broken> {
+pub(super) fn world_broken(plan: &Plan, fault: &Fault) -> Result<(), Broken> {
     let name = |node: u32| {
         let node = node as usize;
         match node.checked_sub(plan.hosts.len()) {

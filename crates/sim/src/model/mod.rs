@@ -10,6 +10,7 @@ mod frame;
 mod host;
 mod net;
 mod octets;
+mod parcel;
 mod port;
 mod ring;
 mod stream;
@@ -17,17 +18,19 @@ mod switch;
 
 use crate::kernel::agenda::{Event, Lane, LaneKind};
 use crate::scenario::plan::{LinkId, Plan, SwitchId, What};
+use crate::topology::cut::Cut;
 use crate::topology::routing::Routes;
 use fabric::{Mesh, Passed, Router};
 use host::Host;
 use net::Net;
 pub(crate) use net::node_index;
+pub(crate) use parcel::Parcel;
 use quell_proto::units::{Duration, Instant, Priority, Rate};
-use quell_record::{EntityId, FlowTotals, Quantity, Sink, Tap};
+use quell_record::{EntityId, Event as Recorded, FlowTotals, Quantity, Sink, Tap};
 use std::sync::Arc;
 use switch::Switch;
 
-/// A network in the middle of a run.
+/// A network, or a part of one, in the middle of a run.
 #[derive(Debug)]
 pub(crate) struct World {
     nodes: Vec<Node>,
@@ -47,6 +50,8 @@ enum Node {
     Host(Host),
     Switch(Switch),
     Router(Router),
+    /// A node of another part.
+    Elsewhere,
 }
 
 /// An invariant that broke, by the numbers of the run.
@@ -65,6 +70,14 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
+    /// The node whose books it is about, if it is one of those.
+    pub(crate) fn node(&self) -> Option<u32> {
+        match self {
+            Fault::Books { node, .. } | Fault::Overrun { node, .. } => Some(*node),
+            Fault::NotLossless { .. } | Fault::Octets { .. } | Fault::Order { .. } => None,
+        }
+    }
+
     fn not_lossless(net: &Net, wire: u32, priority: Priority, excess: u64) -> Fault {
         Fault::NotLossless { wire, priority, excess, at: net.now }
     }
@@ -73,6 +86,12 @@ impl Fault {
 impl World {
     /// The network of a plan at the start of a run.
     pub(crate) fn new(plan: &Plan, seed: u64) -> World {
+        World::part(plan, seed, None)
+    }
+
+    /// The network of a plan at the start of a run, or a part of it.
+    pub(crate) fn part(plan: &Plan, seed: u64, share: Option<(&Cut, u16)>) -> World {
+        let is_here = |node: usize| share.is_none_or(|(cut, own)| cut.part_of[node] == own);
         let mut data: Vec<Priority> = plan.flows.iter().map(|flow| flow.priority).collect();
         data.sort_unstable();
         data.dedup();
@@ -103,17 +122,31 @@ impl World {
         let (epochs, routes) = epochs(plan);
         let mut nodes: Vec<Node> = Vec::with_capacity(node_count);
         for (index, own) in wires.iter().enumerate().take(plan.hosts.len()) {
-            let host = Host::new(plan, index as u32, own[0], seed, &mut net);
-            nodes.push(Node::Host(host));
+            nodes.push(if is_here(index) {
+                Node::Host(Host::new(plan, index as u32, own[0], seed, &mut net))
+            } else {
+                Node::Elsewhere
+            });
         }
         for index in 0..plan.switches.len() {
             let own = &wires[plan.hosts.len() + index];
-            let switch = Switch::new(plan, SwitchId(index as u32), own, &routes, ends.as_ref(), seed, &net);
-            nodes.push(Node::Switch(switch));
+            nodes.push(if is_here(nodes.len()) {
+                let id = SwitchId(index as u32);
+                Node::Switch(Switch::new(plan, id, own, &routes, ends.as_ref(), seed, &net))
+            } else {
+                Node::Elsewhere
+            });
         }
         if let (Some(fabric), Some(ends)) = (&plan.fabric, &ends) {
-            let routers = Router::all(fabric, ends, nodes.len() as u32);
-            nodes.extend(routers.into_iter().map(Node::Router));
+            let first = nodes.len();
+            let routers = Router::all(fabric, ends, first as u32).into_iter().enumerate();
+            nodes.extend(routers.map(|(index, router)| match is_here(first + index) {
+                true => Node::Router(router),
+                false => Node::Elsewhere,
+            }));
+        }
+        if let Some((cut, own)) = share {
+            net.split(own, &cut.part_of);
         }
         let mut world = World {
             nodes,
@@ -142,7 +175,8 @@ impl World {
                     hosts.chain(switches).collect()
                 }
             };
-            for node in concerned {
+            let is_here = |node: &u32| !matches!(self.nodes[*node as usize], Node::Elsewhere);
+            for node in concerned.into_iter().filter(is_here) {
                 self.net.agenda.book(change.at, node, lane);
             }
         }
@@ -158,6 +192,7 @@ impl World {
     #[inline]
     pub(crate) fn act(&mut self, event: Event) {
         self.net.now = event.at;
+        self.net.acting = u64::from(event.node) << 32 | u64::from(event.lane.rank());
         if event.lane.kind() == LaneKind::Change {
             return self.change(event.node, event.lane.index());
         }
@@ -165,7 +200,23 @@ impl World {
             Node::Switch(switch) => switch.on_event(event.lane, &mut self.net),
             Node::Host(host) => host.on_event(event.lane, &mut self.net),
             Node::Router(router) => router.on_event(event.lane, &mut self.net),
+            Node::Elsewhere => unreachable!("{ELSEWHERE}"),
         }
+    }
+
+    /// When the next event is; [`Instant::NEVER`] if there is none.
+    pub(crate) fn next_at(&mut self) -> Instant {
+        self.net.agenda.next_at()
+    }
+
+    /// Takes out what goes to other parts.
+    pub(crate) fn take_parcels(&mut self, hand_over: impl FnMut(Parcel)) {
+        self.net.take_parcels(hand_over);
+    }
+
+    /// Takes in what another part sent.
+    pub(crate) fn accept(&mut self, parcel: Parcel) {
+        self.net.accept(parcel);
     }
 
     /// The time of the last event.
@@ -229,6 +280,7 @@ impl World {
             }
             (What::ReceiveService { .. }, Node::Switch(_)) => unreachable!("only a host receives"),
             (_, Node::Router(_)) => unreachable!("a scenario cannot change the inside of a fabric"),
+            (_, Node::Elsewhere) => unreachable!("{ELSEWHERE}"),
             (What::Link { up, .. }, Node::Host(host)) => host.set_link(up, net),
             (What::Link { link, up }, Node::Switch(switch)) => {
                 switch.set_epoch(self.epochs[number]);
@@ -239,22 +291,24 @@ impl World {
         }
     }
 
-    /// The routers inside a fabric, in order.
-    fn routers(&mut self) -> impl Iterator<Item = &mut Router> {
-        self.nodes.iter_mut().filter_map(|node| match node {
-            Node::Router(router) => Some(router),
-            Node::Host(_) | Node::Switch(_) => None,
-        })
-    }
-
     /// Takes a sample of everything at `at`, for the time since the last one, and hands over the events since then.
     pub(crate) fn sample(&mut self, at: Instant, sink: &mut dyn Sink) {
+        for (event, _) in self.take_events() {
+            sink.event(event);
+        }
+        self.sample_values(at, sink);
+    }
+
+    /// What happened since the last sample, each with its place among what happened at the same instant.
+    pub(crate) fn take_events(&mut self) -> impl Iterator<Item = (Recorded, u64)> {
+        self.net.events.drain(..).zip(self.net.origins.drain(..))
+    }
+
+    /// Takes a sample of everything at `at`, for the time since the last one.
+    pub(crate) fn sample_values(&mut self, at: Instant, sink: &mut dyn Sink) {
         let span = at - self.sampled;
         self.sampled = at;
         self.net.now = at;
-        for event in self.net.events.drain(..) {
-            sink.event(event);
-        }
         for node in &mut self.nodes {
             match node {
                 Node::Host(host) => host.catch_up(&mut self.net),
@@ -268,10 +322,18 @@ impl World {
                         self.net.break_off(fault);
                     }
                 }
+                Node::Elsewhere => {}
             }
         }
         sink.begin_samples(at);
-        let passed: Vec<Passed> = self.routers().map(Router::take_counts).collect();
+        let first_router = self.nodes.len() - self.router_rates.len();
+        let routers = self.nodes[first_router..].iter_mut();
+        let passed: Vec<Option<Passed>> = routers
+            .map(|node| match node {
+                Node::Router(router) => Some(router.take_counts()),
+                _ => None,
+            })
+            .collect();
         self.sample_ports(span, sink);
         self.sample_router_outputs(&passed, span, sink);
         self.sample_inputs(span, sink);
@@ -286,6 +348,10 @@ impl World {
             let sender = match &mut self.nodes[*node as usize] {
                 Node::Host(host) => &mut host.sender,
                 Node::Switch(switch) => switch.sender_mut(*port as usize),
+                Node::Elsewhere => {
+                    entity += net.data_count() as u32;
+                    continue;
+                }
                 Node::Router(_) => unreachable!("{NO_LINKS}"),
             };
             let serviceable = sender.take_serviceable(net);
@@ -298,7 +364,7 @@ impl World {
                         let output = switch.take_output(*port as usize, class, span, net.now);
                         (switch.sender_mut(*port as usize), Some(output))
                     }
-                    Node::Router(_) => unreachable!("{NO_LINKS}"),
+                    Node::Router(_) | Node::Elsewhere => unreachable!("{NO_LINKS}"),
                 };
                 let (bytes, frames, held) = sender.take_counts(class, net.now);
                 if let Some([mean, peak, ..]) = output {
@@ -350,6 +416,7 @@ impl World {
                         say(Quantity::CnmsSent, cnms);
                         say(Quantity::DroppedFrames, dropped);
                     }
+                    Node::Elsewhere => {}
                     Node::Router(_) => unreachable!("{NO_LINKS}"),
                 }
                 entity += 1;
@@ -357,9 +424,10 @@ impl World {
         }
     }
 
-    fn sample_router_outputs(&self, passed: &[Passed], span: Duration, sink: &mut dyn Sink) {
+    fn sample_router_outputs(&self, passed: &[Option<Passed>], span: Duration, sink: &mut dyn Sink) {
         let first = (self.taps.len() * self.net.data_count()) as u32;
         for ((passed, rate), entity) in passed.iter().zip(&self.router_rates).zip(first..) {
+            let Some(passed) = passed else { continue };
             let mut say = |quantity, value| sink.sample(EntityId(entity), quantity, signed(value));
             say(Quantity::QueuePeakBytes, passed.output_peak);
             say(Quantity::TxBytes, passed.octets);
@@ -368,9 +436,10 @@ impl World {
         }
     }
 
-    fn sample_router_inputs(&self, passed: &[Passed], sink: &mut dyn Sink) {
+    fn sample_router_inputs(&self, passed: &[Option<Passed>], sink: &mut dyn Sink) {
         let first = (2 * self.taps.len() * self.net.data_count() + self.router_rates.len()) as u32;
         for (passed, entity) in passed.iter().zip(first..) {
+            let Some(passed) = passed else { continue };
             sink.sample(EntityId(entity), Quantity::QueuePeakBytes, signed(passed.input_peak));
         }
     }
@@ -379,11 +448,15 @@ impl World {
         let net = &mut self.net;
         for flow in 0..net.flows.len() as u32 {
             let entity = net.flow_entity(flow);
-            let Node::Host(host) = &self.nodes[net.flows[flow as usize].from as usize] else {
-                unreachable!("flows begin at hosts");
+            // A part tells what it knows of a flow; what it does not know counts as nothing.
+            let limit = match &self.nodes[net.flows[flow as usize].from as usize] {
+                Node::Host(host) => {
+                    let line = net.wires[host.sender.wire as usize].speed.rate();
+                    host.limit(flow).unwrap_or(line).bps()
+                }
+                _ if !concerns_this_part(&self.nodes, net, flow) => continue,
+                _ => 0,
             };
-            let line = net.wires[host.sender.wire as usize].speed.rate();
-            let limit = host.limit(flow).unwrap_or(line);
             let sent = &mut net.sent[flow as usize];
             let received = &mut net.received[flow as usize];
             let lost = std::mem::replace(&mut net.sampled_lost[flow as usize], net.lost[flow as usize]);
@@ -396,7 +469,7 @@ impl World {
                 Quantity::DeliveredFrames,
                 difference(received.frames, received.sampled_frames),
             );
-            sink.sample(entity, Quantity::LimitBps, signed(limit.bps()));
+            sink.sample(entity, Quantity::LimitBps, signed(limit));
             sink.sample(entity, Quantity::CnmsReceived, difference(sent.cnms, sent.sampled_cnms));
             (sent.sampled_offered, sent.sampled_bytes, sent.sampled_cnms) =
                 (sent.offered, sent.bytes, sent.cnms);
@@ -406,11 +479,14 @@ impl World {
 
     /// Hands over the totals of every flow, at the end.
     pub(crate) fn finish(&mut self, sink: &mut dyn Sink) {
-        for event in self.net.events.drain(..) {
+        for (event, _) in self.take_events() {
             sink.event(event);
         }
         let net = &self.net;
         for flow in 0..net.flows.len() {
+            if !concerns_this_part(&self.nodes, net, flow as u32) {
+                continue;
+            }
             let (sent, received) = (&net.sent[flow], &net.received[flow]);
             let totals = FlowTotals {
                 offered_bytes: sent.offered,
@@ -426,6 +502,13 @@ impl World {
             sink.flow(net.flow_entity(flow as u32), totals);
         }
     }
+}
+
+/// Whether a flow begins or ends in this part, or lost a frame here.
+fn concerns_this_part(nodes: &[Node], net: &Net, flow: u32) -> bool {
+    let flow = flow as usize;
+    let is_here = |node: u32| !matches!(nodes[node as usize], Node::Elsewhere);
+    is_here(net.flows[flow].from) || is_here(net.flows[flow].to) || net.lost[flow] > 0
 }
 
 /// Routes for every state of the links that the plan's changes bring about, and which of them holds after each change.
@@ -446,6 +529,9 @@ fn epochs(plan: &Plan) -> (Vec<usize>, Arc<[Routes]>) {
     }
     (epochs, states.iter().map(|state| Routes::compute(plan, state)).collect())
 }
+
+/// Why no event is for a node of another part.
+const ELSEWHERE: &str = "a part books events for its own nodes";
 
 /// Why a router is never found at the end of a link.
 const NO_LINKS: &str = "the links of a plan do not lead into a fabric";

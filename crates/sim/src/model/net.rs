@@ -8,6 +8,7 @@ use super::Fault;
 use super::fabric::Mesh;
 use super::frame::{Frame, Handle, List, Pool};
 use super::octets::{self, Captures};
+use super::parcel::{HERE, Load, Parcel};
 use crate::kernel::agenda::{Agenda, Lane, LaneKind};
 use crate::scenario::plan::{NodeId, Plan};
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
@@ -44,6 +45,12 @@ pub(crate) struct Net {
     pub sampled_lost: Vec<u64>,
     /// Events not yet handed to the recording.
     pub events: Vec<Event>,
+    /// For each of them, the node and lane it came from: events of one instant are recorded in that order.
+    pub origins: Vec<u64>,
+    /// The node and lane that act now.
+    pub acting: u64,
+    /// What goes to other parts of the network.
+    parcels: Vec<Parcel>,
     /// Frames carried over links so far.
     pub hops: u64,
     /// The first invariant that broke.
@@ -70,6 +77,8 @@ pub(crate) struct Wire {
     delay: Duration,
     to_node: u32,
     to_lane: Lane,
+    /// The part it leads to.
+    part: u16,
     flight: List,
 }
 
@@ -155,7 +164,14 @@ impl Net {
             });
             for (to_node, to_lane) in [(b, lanes[1]), (a, lanes[0])] {
                 let speed = Speed::new(link.rate);
-                wires.push(Wire { speed, delay: link.delay, to_node, to_lane, flight: List::default() });
+                wires.push(Wire {
+                    speed,
+                    delay: link.delay,
+                    to_node,
+                    to_lane,
+                    part: HERE,
+                    flight: List::default(),
+                });
             }
         }
         // Every direction of a link that is busy gives about two events a frame; half of them busy is a guess
@@ -197,6 +213,9 @@ impl Net {
             sampled_lost: vec![0; flows.len()],
             flows,
             events: Vec::new(),
+            origins: Vec::new(),
+            acting: 0,
+            parcels: Vec::new(),
             hops: 0,
             fault: None,
             check_octets: plan.wire_check,
@@ -216,13 +235,73 @@ impl Net {
             self.show_octets(wire, handle);
         }
         self.hops += 1;
+        let number = wire;
         let wire = &mut self.wires[wire as usize];
         let due = sent + wire.delay;
+        if wire.part != HERE {
+            let frame = self.pool.get(handle).frame;
+            self.pool.free(handle);
+            return self.parcels.push(Parcel {
+                part: wire.part,
+                due,
+                load: Load::Frame { wire: number, frame },
+            });
+        }
+        self.put_on(number, handle, due);
+    }
+
+    /// A frame is on a wire that ends here.
+    #[inline]
+    fn put_on(&mut self, wire: u32, handle: Handle, due: Instant) {
+        let wire = &mut self.wires[wire as usize];
         self.pool.get_mut(handle).due = due;
         if wire.flight.is_empty() {
             self.agenda.book(due, wire.to_node, wire.to_lane);
         }
         wire.flight.push(&mut self.pool, handle);
+    }
+
+    /// Keeps only the part `own` of the network here; the rest is reached by parcels. `part_of` has an entry for each node.
+    pub(crate) fn split(&mut self, own: u16, part_of: &[u16]) {
+        for wire in &mut self.wires {
+            let part = part_of[wire.to_node as usize];
+            wire.part = if part == own { HERE } else { part };
+        }
+        self.mesh.split(own, part_of);
+    }
+
+    /// Takes out what goes to other parts.
+    pub(crate) fn take_parcels(&mut self, mut hand_over: impl FnMut(Parcel)) {
+        self.parcels.drain(..).for_each(&mut hand_over);
+        for mut parcel in self.mesh.parcels.drain(..) {
+            if let Load::Cell { cell, frame, .. } = &mut parcel.load
+                && let Some(handle) = cell.frame.take()
+            {
+                *frame = Some(self.pool.get(handle).frame);
+                self.pool.free(handle);
+            }
+            hand_over(parcel);
+        }
+    }
+
+    /// Takes in what another part sent here.
+    pub(crate) fn accept(&mut self, Parcel { due, load, .. }: Parcel) {
+        match load {
+            Load::Frame { wire, frame } => {
+                let handle = self.pool.put(frame);
+                self.put_on(wire, handle, due);
+            }
+            Load::Cell { wire, mut cell, frame } => {
+                cell.frame = frame.map(|frame| self.pool.put(frame));
+                self.mesh.put_on(wire, cell, due, &mut self.agenda);
+            }
+            Load::Credit { wire, octets, channel } => {
+                self.mesh.credit(wire, octets, channel, due, &mut self.agenda);
+            }
+            Load::Mail { kind, leaf, from, message } => {
+                self.mesh.deliver(kind, [from, leaf], message, due, &mut self.agenda);
+            }
+        }
     }
 
     /// Takes the frame that arrives now off the wire, and books the arrival of the one behind it.
@@ -265,14 +344,7 @@ impl Net {
         {
             let took = i64::try_from((self.now - began).ps()).unwrap_or(i64::MAX);
             let flow = self.flow_entity(frame.flow);
-            self.events.push(Event {
-                at: self.now,
-                entity: flow,
-                kind: EventKind::MessageDone,
-                flow: Some(flow),
-                value: took,
-                cause: None,
-            });
+            self.note(flow, EventKind::MessageDone, Some(frame.flow), took);
         }
     }
 
@@ -342,6 +414,7 @@ impl Net {
     fn note(&mut self, entity: EntityId, kind: EventKind, flow: Option<u32>, value: i64) {
         let flow = flow.map(|flow| self.flow_entity(flow));
         self.events.push(Event { at: self.now, entity, kind, flow, value, cause: None });
+        self.origins.push(self.acting);
     }
 
     /// The entity of a flow.

@@ -266,6 +266,13 @@ pub struct Fabric {
     pub grant_latency: Duration,
 }
 
+impl Fabric {
+    /// How long messages between leaves take.
+    pub(crate) fn mail_latencies(&self) -> [Duration; 2] {
+        [self.request_latency, self.grant_latency]
+    }
+}
+
 /// A full-duplex link inside a fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InnerLink {

@@ -3,8 +3,10 @@
 //! A cut is a guess about work, made before anything runs: the rate of a node's links stands for its events. Any cut gives
 //! the same run; a good one gives each part as much to do and lets few frames cross.
 
-use crate::scenario::plan::{NodeId, Plan};
+use crate::model::node_index;
+use crate::scenario::plan::{InnerNode, Plan};
 use quell_proto::units::{Bytes, Duration};
+use std::cmp::Reverse;
 
 /// A network cut into parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,98 +24,147 @@ const SHORTEST: Bytes = Bytes::new(64);
 
 /// Cuts a network into at most `parts` parts.
 ///
-/// A host goes with its switch, unless there is only one switch; ends of a link without delay go together. Nodes with
-/// hosts are dealt out in their order, as topologies number neighbours next to each other; each switch without hosts
-/// then goes where most of its links lead, as long as that part is not full.
+/// A host goes with its switch, unless there is only one switch; ends of a link without delay go together. Groups with
+/// hosts are dealt out in their order, as topologies number neighbours next to each other; each switch or router without
+/// hosts then goes where most of its links lead, as long as that part is not full.
 pub(crate) fn cut(plan: &Plan, parts: usize) -> Cut {
     let hosts = plan.hosts.len();
-    let nodes = hosts + plan.switches.len();
-    let node = |id: NodeId| match id {
-        NodeId::Host(host) => host.0 as usize,
-        NodeId::Switch(switch) => hosts + switch.0 as usize,
-    };
-    let links: Vec<([usize; 2], u64, Duration)> =
-        plan.links.iter().map(|link| (link.ends.map(node), link.rate.bps(), link.delay)).collect();
-
+    let nodes = hosts + plan.switches.len() + plan.routers().count();
+    let lines = lines(plan);
     let mut groups = Groups::new(nodes);
-    for ([a, b], _, delay) in &links {
-        let hangs_on = (*a < hosts || *b < hosts) && plan.switches.len() > 1;
-        if hangs_on || *delay == Duration::ZERO {
-            groups.join(*a, *b);
+    for line in &lines {
+        let hangs_on = line.ends.iter().any(|end| *end < hosts) && plan.switches.len() > 1;
+        if hangs_on || line.soonest == Duration::ZERO {
+            groups.join(line.ends);
         }
     }
-    let mut weight = vec![0u64; nodes];
-    for ([a, b], rate, _) in &links {
-        // In megabits, so that no sum overflows; a link costs each of its ends something however slow it is.
-        weight[groups.of(*a)] += rate / 1_000_000 + 1;
-        weight[groups.of(*b)] += rate / 1_000_000 + 1;
-    }
-    let total: u64 = weight.iter().sum();
-    let share = total.div_ceil(parts.max(1) as u64).max(1);
+    let mut deal = Deal::new(&lines, &groups, nodes, parts.max(1));
+    deal.out_in_order(hosts);
+    deal.out_by_pull(&lines, hosts);
+    let dealt = (0..nodes).map(|node| deal.part_of[groups.of(node)].expect("every group is dealt")).collect();
+    number_anew(dealt, &lines, plan)
+}
 
-    let mut part_of_group: Vec<Option<u16>> = vec![None; nodes];
-    let mut load = vec![0u64; parts.max(1)];
-    let edge_total: u64 = {
-        let mut seen = vec![false; nodes];
-        (0..hosts).map(|host| groups.of(host)).filter(|group| !std::mem::replace(&mut seen[*group], true)).map(|group| weight[group]).sum()
-    };
-    let mut dealt = 0u64;
-    for host in 0..hosts {
-        let group = groups.of(host);
-        if part_of_group[group].is_some() {
-            continue;
-        }
-        // By the middle of the group on a line that all groups with hosts share out.
-        let middle = dealt + weight[group] / 2;
-        let part = (u128::from(middle) * load.len() as u128 / u128::from(edge_total.max(1))) as usize;
-        let part = part.min(load.len() - 1);
-        part_of_group[group] = Some(part as u16);
-        load[part] += weight[group];
-        dealt += weight[group];
-    }
-    for switch in hosts..nodes {
-        let group = groups.of(switch);
-        if part_of_group[group].is_some() {
-            continue;
-        }
-        let mut pull = vec![0u64; load.len()];
-        for ([a, b], rate, _) in &links {
-            for (own, other) in [(*a, *b), (*b, *a)] {
-                if groups.of(own) == group
-                    && let Some(part) = part_of_group[groups.of(other)]
-                {
-                    pull[usize::from(part)] += rate / 1_000_000 + 1;
-                }
+/// A link as a cut sees it.
+struct Line {
+    ends: [usize; 2],
+    /// In megabits per second, and one more, so that however slow it is it costs something.
+    weight: u64,
+    /// The soonest that something sent over it can arrive.
+    soonest: Duration,
+}
+
+fn lines(plan: &Plan) -> Vec<Line> {
+    let hosts = plan.hosts.len();
+    let first_router = hosts + plan.switches.len();
+    let outer = plan.links.iter().map(|link| Line {
+        ends: link.ends.map(|end| node_index(plan, end) as usize),
+        weight: link.rate.bps() / 1_000_000 + 1,
+        soonest: if link.delay == Duration::ZERO {
+            Duration::ZERO
+        } else {
+            link.delay + link.rate.time_for(SHORTEST)
+        },
+    });
+    let inner = plan.fabric.iter().flat_map(|fabric| &fabric.links).map(|link| Line {
+        ends: link.ends.map(|end| match end {
+            InnerNode::Leaf(leaf) => hosts + leaf.0 as usize,
+            InnerNode::Router(router) => first_router + router as usize,
+        }),
+        weight: link.rate.bps() / 1_000_000 + 1,
+        // A credit takes no longer than the wire.
+        soonest: link.delay,
+    });
+    outer.chain(inner).collect()
+}
+
+/// Groups of nodes being dealt out to parts.
+struct Deal<'a> {
+    groups: &'a Groups,
+    weight: Vec<u64>,
+    part_of: Vec<Option<u16>>,
+    load: Vec<u64>,
+}
+
+impl Deal<'_> {
+    fn new<'a>(lines: &[Line], groups: &'a Groups, nodes: usize, parts: usize) -> Deal<'a> {
+        let mut weight = vec![0; nodes];
+        for line in lines {
+            for end in line.ends {
+                weight[groups.of(end)] += line.weight;
             }
         }
-        let fits = |part: &usize| load[*part] + weight[group] <= share + share / 16;
-        let lightest = (0..load.len()).min_by_key(|part| load[*part]).expect("there is a part");
-        let part = (0..load.len())
-            .filter(fits)
-            .max_by_key(|part| (pull[*part], std::cmp::Reverse(load[*part]), std::cmp::Reverse(*part)))
-            .unwrap_or(lightest);
-        part_of_group[group] = Some(part as u16);
-        load[part] += weight[group];
+        Deal { groups, weight, part_of: vec![None; nodes], load: vec![0; parts] }
     }
-    let dealt: Vec<u16> =
-        (0..nodes).map(|node| part_of_group[groups.of(node)].expect("every group is dealt")).collect();
-    number_anew(dealt, &links)
+
+    fn give(&mut self, group: usize, part: usize) {
+        self.part_of[group] = Some(part as u16);
+        self.load[part] += self.weight[group];
+    }
+
+    /// The groups of the first `nodes` nodes, in their order, as much to each part.
+    fn out_in_order(&mut self, nodes: usize) {
+        let mut order: Vec<usize> = (0..nodes).map(|node| self.groups.of(node)).collect();
+        order.sort_unstable();
+        order.dedup();
+        let all: u64 = order.iter().map(|group| self.weight[*group]).sum();
+        let mut before = 0;
+        for group in order {
+            // By the middle of the group on a line that is divided evenly.
+            let middle = u128::from(before + self.weight[group] / 2);
+            let part = (middle * self.load.len() as u128 / u128::from(all.max(1))) as usize;
+            before += self.weight[group];
+            self.give(group, part.min(self.load.len() - 1));
+        }
+    }
+
+    /// The groups that are left, each to the part that most of its links lead to, of those that have room for it.
+    fn out_by_pull(&mut self, lines: &[Line], first: usize) {
+        let parts = self.load.len();
+        let nodes = self.weight.len();
+        let share = self.weight.iter().sum::<u64>().div_ceil(parts as u64);
+        let mut neighbours: Vec<Vec<(usize, u64)>> = vec![Vec::new(); nodes];
+        for Line { ends: [a, b], weight, .. } in lines {
+            let (a, b) = (self.groups.of(*a), self.groups.of(*b));
+            neighbours[a].push((b, *weight));
+            neighbours[b].push((a, *weight));
+        }
+        for node in first..nodes {
+            let group = self.groups.of(node);
+            if self.part_of[group].is_some() {
+                continue;
+            }
+            let mut pull = vec![0u64; parts];
+            for (other, weight) in &neighbours[group] {
+                if let Some(part) = self.part_of[*other] {
+                    pull[usize::from(part)] += weight;
+                }
+            }
+            let has_room = |part: &usize| self.load[*part] + self.weight[group] <= share + share / 16;
+            let lightest = (0..parts).min_by_key(|part| self.load[*part]).expect("there is a part");
+            let part = (0..parts)
+                .filter(has_room)
+                .max_by_key(|part| (pull[*part], Reverse(self.load[*part]), Reverse(*part)))
+                .unwrap_or(lightest);
+            self.give(group, part);
+        }
+    }
 }
 
 /// Leaves out parts that got nothing, and looks at what is cut.
-fn number_anew(dealt: Vec<u16>, links: &[([usize; 2], u64, Duration)]) -> Cut {
+fn number_anew(dealt: Vec<u16>, lines: &[Line], plan: &Plan) -> Cut {
     let mut used = dealt.clone();
     used.sort_unstable();
     used.dedup();
-    let part_of: Vec<u16> = dealt
-        .iter()
-        .map(|part| used.binary_search(part).expect("it is used") as u16)
-        .collect();
-    let lookahead = links
-        .iter()
-        .filter(|([a, b], ..)| part_of[*a] != part_of[*b])
-        .map(|(_, rate, delay)| *delay + quell_proto::units::Rate::from_bps(*rate).time_for(SHORTEST))
-        .min();
+    let place = |part: &u16| used.binary_search(part).expect("it is used") as u16;
+    let part_of: Vec<u16> = dealt.iter().map(place).collect();
+    let wires = lines.iter().filter(|line| part_of[line.ends[0]] != part_of[line.ends[1]]);
+    // Leaves of a fabric reach each other by mail too.
+    let mail = plan.fabric.iter().filter(|_| used.len() > 1).flat_map(|fabric| fabric.mail_latencies());
+    let lookahead = wires.map(|line| line.soonest).chain(mail).min();
+    if lookahead == Some(Duration::ZERO) {
+        return Cut { part_of: vec![0; part_of.len()], parts: 1, lookahead: None };
+    }
     Cut { part_of, parts: used.len().max(1), lookahead }
 }
 
@@ -134,9 +185,9 @@ impl Groups {
         node
     }
 
-    /// The lower number leads, so that chains stay short for hosts, which come first.
-    fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.of(a), self.of(b));
+    /// The lower number leads.
+    fn join(&mut self, ends: [usize; 2]) {
+        let [a, b] = ends.map(|end| self.of(end));
         self.leader[a.max(b)] = a.min(b);
     }
 }
@@ -144,6 +195,7 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::plan::NodeId;
     use crate::scenario::{Request, read};
 
     fn plan(topology: &str) -> Plan {
@@ -173,7 +225,9 @@ mod tests {
         let plan = fat_tree();
         let cut = cut(&plan, 4);
         for link in &plan.links {
-            if let [NodeId::Host(host), NodeId::Switch(switch)] | [NodeId::Switch(switch), NodeId::Host(host)] = link.ends {
+            if let [NodeId::Host(host), NodeId::Switch(switch)]
+            | [NodeId::Switch(switch), NodeId::Host(host)] = link.ends
+            {
                 let switch = plan.hosts.len() + switch.0 as usize;
                 assert_eq!(cut.part_of[host.0 as usize], cut.part_of[switch]);
             }

@@ -9,6 +9,7 @@
 //! [`TieBreak::Destination`](crate::scenario::plan::TieBreak::Destination) to spread destinations must list the links of its uplinks in order.
 
 mod chain;
+pub(crate) mod cut;
 mod fat_tree;
 mod graph;
 mod rack;

@@ -12,7 +12,7 @@ use quell_sim::scenario::plan::*;
 
 /// The choices that shape a network; the rest is drawn from `details`.
 #[derive(Clone, Copy, Debug)]
-struct Knobs {
+pub(crate) struct Knobs {
     shape: Shape,
     memory: Memory,
     control: Control,
@@ -47,7 +47,7 @@ enum Control {
     DynamicPfc,
 }
 
-fn knobs() -> impl Strategy<Value = Knobs> {
+pub(crate) fn knobs() -> impl Strategy<Value = Knobs> {
     let shape = prop_oneof![
         (2u32..7).prop_map(Shape::Star),
         (2u32..5).prop_map(Shape::Chain),
@@ -105,7 +105,7 @@ impl Draw {
 const LONGEST: u64 = 1500;
 const SOURCES_END: Duration = Duration::from_us(800);
 
-fn build(knobs: Knobs) -> Plan {
+pub(crate) fn build(knobs: Knobs) -> Plan {
     let mut draw = Draw(Dice::new(knobs.details, 0, 0));
     let mut plan = wires(knobs.shape, &mut draw);
     plan.length = Duration::from_us(1600);

@@ -14,4 +14,5 @@ mod paths;
 mod schemes;
 mod sharing;
 mod sources;
+mod threads;
 mod timing;

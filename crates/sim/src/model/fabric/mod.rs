@@ -23,6 +23,7 @@ pub(crate) use router::{Passed, Router};
 
 use super::frame::Handle;
 use super::net::Speed;
+use super::parcel::{HERE, Load, Parcel};
 use crate::kernel::agenda::{Agenda, Lane, LaneKind};
 use crate::scenario::plan::{Fabric, InnerNode, Plan};
 use leaf::Spot;
@@ -60,13 +61,17 @@ const CHANNELS: usize = 2;
 pub(crate) struct Mesh {
     wires: Vec<CellWire>,
     /// What is on its way to each leaf.
-    mail: Vec<[VecDeque<(Instant, Message)>; MAILS]>,
+    mail: Vec<[VecDeque<Letter>; MAILS]>,
     latencies: [Duration; MAILS],
     first_leaf: u32,
     /// Octets of a cell beyond its payload.
     header: u64,
     /// Cells carried over wires so far.
     pub hops: u64,
+    /// Where each leaf is, if not all are here.
+    leaf_parts: Vec<u16>,
+    /// What goes to other parts.
+    pub parcels: Vec<Parcel>,
 }
 
 /// One direction of a link inside a fabric: cells one way, credits the other.
@@ -79,6 +84,18 @@ struct CellWire {
     returns: VecDeque<Credit>,
     /// Whether the sender waits for the next credit.
     wanted: bool,
+    /// The parts at its two ends.
+    from_part: u16,
+    to_part: u16,
+}
+
+/// A message on its way. Letters lie in the order of arrival, those of one instant in the order of their senders.
+#[derive(Clone, Copy, Debug)]
+struct Letter {
+    due: Instant,
+    /// The leaf that sends it.
+    from: u16,
+    message: Message,
 }
 
 /// Room that a router's input has again.
@@ -184,10 +201,21 @@ impl Mesh {
                     flight: VecDeque::new(),
                     returns: VecDeque::new(),
                     wanted: false,
+                    from_part: HERE,
+                    to_part: HERE,
                 });
             }
         }
         (mesh, ends)
+    }
+
+    /// Keeps only the part `own` of a fabric here; the rest is reached by parcels. `part_of` has an entry for each node.
+    pub(crate) fn split(&mut self, own: u16, part_of: &[u16]) {
+        let place = |node: u32| if part_of[node as usize] == own { HERE } else { part_of[node as usize] };
+        for wire in &mut self.wires {
+            (wire.from_part, wire.to_part) = (place(wire.from.0), place(wire.to.0));
+        }
+        self.leaf_parts = (0..self.mail.len() as u32).map(|leaf| place(self.first_leaf + leaf)).collect();
     }
 
     /// What a cell takes on a wire, its header included.
@@ -200,8 +228,20 @@ impl Mesh {
     #[inline]
     fn depart(&mut self, wire: u32, cell: Cell, sent: Instant, agenda: &mut Agenda) {
         self.hops += 1;
+        let number = wire;
         let wire = &mut self.wires[wire as usize];
         let due = sent + wire.delay;
+        if wire.to_part != HERE {
+            let load = Load::Cell { wire: number, cell, frame: None };
+            return self.parcels.push(Parcel { part: wire.to_part, due, load });
+        }
+        self.put_on(number, cell, due, agenda);
+    }
+
+    /// A cell is on a wire that ends here.
+    #[inline]
+    pub(crate) fn put_on(&mut self, wire: u32, cell: Cell, due: Instant, agenda: &mut Agenda) {
+        let wire = &mut self.wires[wire as usize];
         if wire.flight.is_empty() {
             agenda.book(due, wire.to.0, wire.to.1);
         }
@@ -222,12 +262,24 @@ impl Mesh {
     /// The room that a cell took at the end of a wire is free again; the sender learns of it after the wire's delay.
     #[inline]
     fn give_back(&mut self, wire: u32, octets: u64, channel: u8, now: Instant, agenda: &mut Agenda) {
+        let number = wire;
         let wire = &mut self.wires[wire as usize];
         let due = now + wire.delay;
+        let octets = u16::try_from(octets).expect("a cell fits a buffer of the fabric");
+        if wire.from_part != HERE {
+            let load = Load::Credit { wire: number, octets, channel };
+            return self.parcels.push(Parcel { part: wire.from_part, due, load });
+        }
+        self.credit(number, octets, channel, due, agenda);
+    }
+
+    /// A credit is on its way to a sender here.
+    #[inline]
+    pub(crate) fn credit(&mut self, wire: u32, octets: u16, channel: u8, due: Instant, agenda: &mut Agenda) {
+        let wire = &mut self.wires[wire as usize];
         if std::mem::take(&mut wire.wanted) {
             agenda.book(due, wire.from.0, wire.from.1);
         }
-        let octets = u16::try_from(octets).expect("a cell fits a buffer of the fabric");
         wire.returns.push_back(Credit { due, octets, channel });
     }
 
@@ -240,21 +292,41 @@ impl Mesh {
         }
     }
 
-    /// Sends a message to a leaf.
+    /// Sends a message from one leaf to another.
     pub(crate) fn post(
         &mut self,
         kind: Mail,
-        leaf: u16,
+        [from, leaf]: [u16; 2],
         message: Message,
         now: Instant,
         agenda: &mut Agenda,
     ) {
         let due = now + self.latencies[kind as usize];
+        match self.leaf_parts.get(usize::from(leaf)) {
+            Some(&part) if part != HERE => {
+                let load = Load::Mail { kind, leaf, from, message };
+                self.parcels.push(Parcel { part, due, load });
+            }
+            _ => self.deliver(kind, [from, leaf], message, due, agenda),
+        }
+    }
+
+    /// A message is on its way to a leaf here. One from another part may come to lie before others.
+    pub(crate) fn deliver(
+        &mut self,
+        kind: Mail,
+        [from, leaf]: [u16; 2],
+        message: Message,
+        due: Instant,
+        agenda: &mut Agenda,
+    ) {
         let mail = &mut self.mail[leaf as usize][kind as usize];
-        if mail.is_empty() {
+        let later = mail.iter().rev().take_while(|letter| (letter.due, letter.from) > (due, from)).count();
+        let place = mail.len() - later;
+        if place == 0 {
             agenda.book(due, self.first_leaf + u32::from(leaf), Lane::new(LaneKind::Message, kind as u32));
         }
-        mail.push_back((due, message));
+        mail.insert(place, Letter { due, from, message });
     }
 
     /// Takes the next message that has arrived by now, and books the arrival of the one behind it.
@@ -266,15 +338,15 @@ impl Mesh {
         agenda: &mut Agenda,
     ) -> Option<Message> {
         let mail = &mut self.mail[leaf as usize][kind as usize];
-        let (due, message) = *mail.front()?;
+        let Letter { due, message, .. } = *mail.front()?;
         if due > now {
             return None;
         }
         mail.pop_front();
-        if let Some((next, _)) = mail.front()
-            && *next > now
+        if let Some(next) = mail.front().map(|letter| letter.due)
+            && next > now
         {
-            agenda.book(*next, self.first_leaf + u32::from(leaf), Lane::new(LaneKind::Message, kind as u32));
+            agenda.book(next, self.first_leaf + u32::from(leaf), Lane::new(LaneKind::Message, kind as u32));
         }
         Some(message)
     }

@@ -38,7 +38,7 @@ impl Switch {
             class: frame.class,
         };
         let output = leaf.spot(frame.to as usize).leaf;
-        net.mesh.post(Mail::Request, output, message, net.now, &mut net.agenda);
+        net.mesh.post(Mail::Request, [leaf.number, output], message, net.now, &mut net.agenda);
     }
 
     /// Messages of other leaves have come.
@@ -70,7 +70,13 @@ impl Switch {
             match leaf.arbiter.grant(port, net.now) {
                 Verdict::Grant { input, class, length } => {
                     let message = Message { input, to: leaf.input(port), length, class };
-                    net.mesh.post(Mail::Grant, leaf.leaf_of(input), message, net.now, &mut net.agenda);
+                    net.mesh.post(
+                        Mail::Grant,
+                        [leaf.number, leaf.leaf_of(input)],
+                        message,
+                        net.now,
+                        &mut net.agenda,
+                    );
                 }
                 Verdict::Later(at) => {
                     net.agenda.book(at, self.node, Lane::new(LaneKind::Grant, port as u32));

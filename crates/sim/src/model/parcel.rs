@@ -1,0 +1,63 @@
+//! What goes from one part of a network to another, where threads simulate one part each.
+//!
+//! Inside a part, what is on a wire lies in that wire's list and its arrival is booked. Where a wire leads out of the part,
+//! the same thing goes as a parcel to the part at its other end, which puts it into its own list of the same wire.
+
+use super::fabric::{Cell, Mail, Message};
+use super::frame::Frame;
+use quell_proto::units::Instant;
+
+/// In place of a part's number: this part.
+pub(crate) const HERE: u16 = u16::MAX;
+
+/// Something on its way to another part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parcel {
+    /// The part it is for.
+    pub part: u16,
+    /// When it arrives.
+    pub due: Instant,
+    /// What it is.
+    pub load: Load,
+}
+
+/// What is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Load {
+    /// A frame on a wire.
+    Frame {
+        /// The wire.
+        wire: u32,
+        /// The frame.
+        frame: Frame,
+    },
+    /// A cell on a wire inside a fabric.
+    Cell {
+        /// The wire.
+        wire: u32,
+        /// The cell.
+        cell: Cell,
+        /// The frame that travels with it, if it is the last one.
+        frame: Option<Frame>,
+    },
+    /// Room that is free again at the end of a wire inside a fabric, told to its beginning.
+    Credit {
+        /// The wire.
+        wire: u32,
+        /// How much.
+        octets: u16,
+        /// In which virtual channel.
+        channel: u8,
+    },
+    /// A message from one leaf of a fabric to another.
+    Mail {
+        /// Its kind.
+        kind: Mail,
+        /// The leaf it is for.
+        leaf: u16,
+        /// The leaf that sends it.
+        from: u16,
+        /// What it says.
+        message: Message,
+    },
+}

@@ -1,0 +1,82 @@
+//! One run on several threads is the run on one thread: to the digest, for every experiment and any network.
+
+use crate::conservation::{build, knobs};
+use crate::network::scenario;
+use proptest::prelude::*;
+use quell_proto::units::{Duration, Instant};
+use quell_record::Digester;
+use quell_sim::kernel::{Broken, Control, run};
+use quell_sim::scenario::plan::Plan;
+
+/// What a run left behind and how it ended, on so many threads.
+fn ends(plan: &Plan, seed: u64, threads: usize) -> (String, Result<(Instant, u64), Broken>) {
+    let mut digester = Digester::new();
+    let control = Control { threads, ..Control::default() };
+    let outcome = run(plan, seed, &mut digester, &control);
+    (digester.digest().to_string(), outcome.map(|outcome| (outcome.ended, outcome.frame_hops)))
+}
+
+/// A tenth of an experiment: everything happens ten times sooner, and the end comes no later than in 20 ms.
+fn sooner(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    plan.length = Duration::from_ps((plan.length.ps() / 10).min(20_000_000_000));
+    for change in &mut plan.changes {
+        change.at = Instant::from_ps(change.at.ps() / 10);
+    }
+    for cut in &mut plan.cuts {
+        *cut = Instant::from_ps(cut.ps() / 10);
+    }
+    plan.cuts.retain(|cut| cut.ps() <= plan.length.ps());
+    plan.changes.retain(|change| change.at.ps() < plan.length.ps());
+    plan
+}
+
+/// The experiments of the gallery, by name.
+fn gallery() -> Vec<String> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut names = Vec::new();
+    for family in std::fs::read_dir(&root).expect("the gallery is there").flatten() {
+        let Ok(files) = std::fs::read_dir(family.path()) else { continue };
+        for file in files.flatten() {
+            if file.path().extension().is_some_and(|extension| extension == "toml") {
+                let path = file.path();
+                let name = path.strip_prefix(&root).expect("it lies there").with_extension("");
+                names.push(name.to_string_lossy().into_owned());
+            }
+        }
+    }
+    names.sort();
+    names
+}
+
+#[test]
+fn every_experiment_is_the_same_on_any_number_of_threads() {
+    let mut divided = 0;
+    for name in gallery() {
+        let configurations = scenario(&name, &[]).configurations;
+        // The first, the last and one between them: they differ in scheme, PAUSE and traffic.
+        let count = configurations.len();
+        let mut chosen = vec![0, count / 2, count - 1];
+        chosen.dedup();
+        for index in chosen {
+            let plan = sooner(&configurations[index].plan);
+            let alone = ends(&plan, 1, 1);
+            for threads in [2, 3, 5] {
+                let together = ends(&plan, 1, threads);
+                assert_eq!(alone, together, "{name} {} on {threads}", configurations[index].name);
+                divided += 1;
+            }
+        }
+    }
+    assert!(divided > 20, "{divided}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_network_is_the_same_on_any_number_of_threads(knobs in knobs(), threads in 2usize..6) {
+        let plan = build(knobs);
+        prop_assert_eq!(ends(&plan, 1, 1), ends(&plan, 1, threads));
+    }
+}
