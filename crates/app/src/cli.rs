@@ -65,7 +65,7 @@ pub(crate) struct RunArgs {
     /// Only configurations whose name matches; `*` stands for anything, and the flag may be repeated
     #[arg(long = "config", value_name = "PATTERN")]
     pub(crate) configurations: Vec<String>,
-    /// Runs at a time [default: one for each core]; results do not depend on it
+    /// Threads to use [default: one for each core]; results do not depend on it
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Fail unless the digest is this one; 16 digits are enough
@@ -97,7 +97,7 @@ pub(crate) struct SuiteArgs {
     /// Where results go, a folder for each scenario [default: results/<NAME>, with `-quick` for a quick run]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// Runs at a time [default: one for each core]; results do not depend on it
+    /// Threads to use [default: one for each core]; results do not depend on it
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Print one JSON document instead of tables

@@ -136,8 +136,8 @@ impl Watch {
         self.is_stopping.load(Ordering::SeqCst)
     }
 
-    fn begin(&self) -> Arc<Control> {
-        let control = Arc::new(Control::default());
+    fn begin(&self, threads: usize) -> Arc<Control> {
+        let control = Arc::new(Control { threads, ..Control::default() });
         self.running.lock().expect("no thread panics while it holds this").push(Arc::clone(&control));
         // A stop that came just before the control was listed has not reached it.
         if self.is_stopping() {
@@ -164,7 +164,7 @@ impl Watch {
     }
 }
 
-/// Makes all the runs, `threads` at a time, and gives them back in the order of the jobs.
+/// Makes all the runs on `threads` threads, and gives them back in the order of the jobs.
 pub(crate) fn run_all(jobs: &[Job<'_>], threads: usize, watch: &Watch, progress: &Progress) -> Vec<Run> {
     let mut runs: Vec<Option<Run>> = jobs.iter().map(|_| None).collect();
     run_each(jobs, threads, watch, progress, |index, run| runs[index] = Some(run));
@@ -172,7 +172,7 @@ pub(crate) fn run_all(jobs: &[Job<'_>], threads: usize, watch: &Watch, progress:
 }
 
 /// Makes all the runs, of one experiment or of several, and hands each over as it ends, with its place among the
-/// jobs.
+/// jobs. Where there are fewer runs than threads, a large network is simulated by several.
 pub(crate) fn run_each(
     jobs: &[Job<'_>],
     threads: usize,
@@ -184,15 +184,17 @@ pub(crate) fn run_each(
     let total = jobs.iter().map(|job| job.plan.length.ps()).fold(0, u64::saturating_add);
     watch.total_ps.store(total, Ordering::Relaxed);
     let next = AtomicUsize::new(0);
+    let at_a_time = threads.clamp(1, jobs.len().max(1));
+    let for_each = (threads / at_a_time).max(1);
     thread::scope(|scope| {
         let (done, results) = mpsc::channel();
-        for _ in 0..threads.clamp(1, jobs.len().max(1)) {
+        for _ in 0..at_a_time {
             let (done, next) = (done.clone(), &next);
             scope.spawn(move || {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(index) else { return };
-                    let run = job.bench.make(job, watch);
+                    let run = job.bench.make(job, for_each, watch);
                     watch.ended_runs.fetch_add(1, Ordering::Relaxed);
                     if done.send((index, run)).is_err() {
                         return;
@@ -246,8 +248,8 @@ impl Bench<'_> {
         })
     }
 
-    fn make(&self, job: &Job<'_>, watch: &Watch) -> Run {
-        let state = self.made(job, watch).unwrap_or_else(State::Lost);
+    fn make(&self, job: &Job<'_>, threads: usize, watch: &Watch) -> Run {
+        let state = self.made(job, threads, watch).unwrap_or_else(State::Lost);
         if matches!(&state, State::Lost(error) if error.fault() == Fault::Io) {
             // The next run would meet the same disk.
             watch.stop();
@@ -255,7 +257,7 @@ impl Bench<'_> {
         self.run(job.configuration, job.seed, state)
     }
 
-    fn made(&self, job: &Job<'_>, watch: &Watch) -> Result<State, RecordError> {
+    fn made(&self, job: &Job<'_>, threads: usize, watch: &Watch) -> Result<State, RecordError> {
         if watch.is_stopping() {
             return Ok(State::NotBegun);
         }
@@ -267,7 +269,7 @@ impl Bench<'_> {
             }
             return Ok(state);
         }
-        let control = watch.begin();
+        let control = watch.begin(threads.min(kernel::useful_threads(job.plan)));
         let state = self.simulate(job, &control);
         watch.end(&control);
         state
@@ -276,7 +278,7 @@ impl Bench<'_> {
     fn simulate(&self, job: &Job<'_>, control: &Control) -> Result<State, RecordError> {
         let catalog = job.plan.catalog();
         let dir = self.experiment.run_dir(job.configuration, job.seed);
-        let disk = DiskWriter::create(&dir, &catalog, self.draft(job))?;
+        let disk = DiskWriter::create(&dir, &catalog, self.draft(job, control.threads))?;
         let mut recorder = Recorder { disk, memory: Memory::new(catalog), control };
         let began = time::Instant::now();
         let outcome = kernel::run(job.plan, job.seed, &mut recorder, control);
@@ -312,7 +314,7 @@ impl Bench<'_> {
         })
     }
 
-    fn draft(&self, job: &Job<'_>) -> ManifestDraft {
+    fn draft(&self, job: &Job<'_>, threads: usize) -> ManifestDraft {
         ManifestDraft {
             tool_version: self.experiment.head().tool_version.clone(),
             scenario: self.experiment.head().scenario.clone(),
@@ -320,7 +322,7 @@ impl Bench<'_> {
             seed: job.seed,
             resolved: self.resolved.to_vec(),
             started: clock::now(),
-            threads: 1,
+            threads: u32::try_from(threads).unwrap_or(u32::MAX),
         }
     }
 

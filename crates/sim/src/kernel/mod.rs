@@ -8,4 +8,4 @@ mod meeting;
 mod parallel;
 mod run;
 
-pub use run::{Broken, Control, Outcome, run, run_tapped};
+pub use run::{Broken, Control, Outcome, run, run_tapped, useful_threads};

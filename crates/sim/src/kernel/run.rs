@@ -158,6 +158,13 @@ pub fn run(plan: &Plan, seed: u64, sink: &mut dyn Sink, control: &Control) -> Re
     alone(plan, seed, sink, control)
 }
 
+/// How many threads a plan's network is large enough to gain from: one for every 128 links. With fewer, threads
+/// wait for each other longer than they work.
+pub fn useful_threads(plan: &Plan) -> usize {
+    let inner = plan.fabric.as_ref().map_or(0, |fabric| fabric.links.len());
+    ((plan.links.len() + inner) / 128).max(1)
+}
+
 /// Runs a plan on this thread.
 pub(super) fn alone(
     plan: &Plan,
