@@ -13,7 +13,7 @@ use super::run::{Broken, Control, Outcome, Samples, alone, world_broken};
 use crate::model::{Fault, Parcel, World};
 use crate::scenario::plan::Plan;
 use crate::topology::cut::Cut;
-use quell_proto::units::Instant;
+use quell_proto::units::{Duration, Instant};
 use quell_record::{EntityId, Event, FlowTotals, Quantity, Sink};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -120,7 +120,7 @@ impl Shared<'_> {
                 next_sample = samples.next().unwrap_or(end);
                 continue;
             }
-            let lookahead = self.cut.lookahead.map_or(u64::MAX, |lookahead| lookahead.ps());
+            let lookahead = self.cut.lookahead.map_or(u64::MAX, Duration::ps);
             let until = Instant::from_ps(least.saturating_add(lookahead)).min(next_sample);
             events += advance(&mut world, until)?;
             let mut soonest = world.next_at().ps();

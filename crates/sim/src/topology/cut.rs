@@ -4,7 +4,7 @@
 //! the same run; a good one gives each part as much to do and lets few frames cross.
 
 use crate::model::node_index;
-use crate::scenario::plan::{InnerNode, Plan};
+use crate::scenario::plan::{Fabric, InnerNode, Plan};
 use quell_proto::units::{Bytes, Duration};
 use std::cmp::Reverse;
 
@@ -41,8 +41,9 @@ pub(crate) fn cut(plan: &Plan, parts: usize) -> Cut {
     let mut deal = Deal::new(&lines, &groups, nodes, parts.max(1));
     deal.out_in_order(hosts);
     deal.out_by_pull(&lines, hosts);
-    let dealt = (0..nodes).map(|node| deal.part_of[groups.of(node)].expect("every group is dealt")).collect();
-    number_anew(dealt, &lines, plan)
+    let dealt: Vec<u16> =
+        (0..nodes).map(|node| deal.part_of[groups.of(node)].expect("every group is dealt")).collect();
+    number_anew(&dealt, &lines, plan)
 }
 
 /// A link as a cut sees it.
@@ -152,15 +153,15 @@ impl Deal<'_> {
 }
 
 /// Leaves out parts that got nothing, and looks at what is cut.
-fn number_anew(dealt: Vec<u16>, lines: &[Line], plan: &Plan) -> Cut {
-    let mut used = dealt.clone();
+fn number_anew(dealt: &[u16], lines: &[Line], plan: &Plan) -> Cut {
+    let mut used = dealt.to_vec();
     used.sort_unstable();
     used.dedup();
     let place = |part: &u16| used.binary_search(part).expect("it is used") as u16;
     let part_of: Vec<u16> = dealt.iter().map(place).collect();
     let wires = lines.iter().filter(|line| part_of[line.ends[0]] != part_of[line.ends[1]]);
     // Leaves of a fabric reach each other by mail too.
-    let mail = plan.fabric.iter().filter(|_| used.len() > 1).flat_map(|fabric| fabric.mail_latencies());
+    let mail = plan.fabric.iter().filter(|_| used.len() > 1).flat_map(Fabric::mail_latencies);
     let lookahead = wires.map(|line| line.soonest).chain(mail).min();
     if lookahead == Some(Duration::ZERO) {
         return Cut { part_of: vec![0; part_of.len()], parts: 1, lookahead: None };
@@ -268,7 +269,10 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_link_without_delay_are_not_cut_apart() {
-        let plan = plan("kind = \"star\"\nhosts = 4\nlink = { rate = \"10Gb/s\", delay = \"0s\" }");
+        let mut plan = plan("kind = \"star\"\nhosts = 4\nlink = { rate = \"10Gb/s\", delay = \"1us\" }");
+        for link in &mut plan.links {
+            link.delay = Duration::ZERO;
+        }
         let cut = cut(&plan, 2);
         assert_eq!((cut.parts, cut.lookahead), (1, None));
     }
