@@ -100,6 +100,9 @@ pub(crate) struct SuiteArgs {
     /// Threads to use [default: one for each core]; results do not depend on it
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
+    /// Write a reproduction page in Markdown too, with its figures in a folder of the same name beside it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) page: Option<PathBuf>,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub(crate) json: bool,
@@ -160,9 +163,12 @@ pub(crate) struct ShowArgs {
 /// What `report` takes.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// A folder that `quell run` wrote
+    /// A folder that `quell run` or `quell suite` wrote
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
+    /// Of a suite: write a reproduction page in Markdown too, with its figures in a folder of the same name beside it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) page: Option<PathBuf>,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub(crate) json: bool,

@@ -13,6 +13,7 @@ mod results;
 mod runner;
 mod source;
 mod suite_folder;
+mod suite_results;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -63,6 +63,8 @@ impl Prepared {
                 title: scenario.title.clone(),
                 shows: scenario.shows.clone().unwrap_or_default(),
                 about: scenario.about.clone().unwrap_or_default(),
+                says: scenario.says.clone().unwrap_or_default(),
+                differs: scenario.differs.clone().unwrap_or_default(),
             },
             resolved: scenario.resolved.iter().map(setting).collect(),
             warnings: warnings(scenario, chosen),

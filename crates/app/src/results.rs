@@ -40,6 +40,10 @@ pub(crate) struct Prose {
     pub(crate) shows: String,
     /// What it is about.
     pub(crate) about: String,
+    /// What its source says.
+    pub(crate) says: String,
+    /// Where what comes out differs from that, and why.
+    pub(crate) differs: String,
 }
 
 impl Prose {
@@ -52,7 +56,13 @@ impl Prose {
             let found = tables.iter().find_map(|table| table.get(key)?.as_str());
             found.unwrap_or_default().trim().to_owned()
         };
-        Prose { title: said("title"), shows: said("shows"), about: said("about") }
+        Prose {
+            title: said("title"),
+            shows: said("shows"),
+            about: said("about"),
+            says: said("says"),
+            differs: said("differs"),
+        }
     }
 }
 
@@ -99,6 +109,8 @@ impl Results {
             title: about.prose.title,
             shows: about.prose.shows,
             about: about.prose.about,
+            says: about.prose.says,
+            differs: about.prose.differs,
             complete: !runs.iter().any(|it| matches!(it.state, State::Interrupted(_) | State::NotBegun)),
             verdicts,
             figures,
@@ -431,7 +443,7 @@ mod tests {
     #[test]
     fn a_scenario_says_what_its_base_does_not_say_for_it() {
         let prose = Prose::of("title = \"own\"\nfoo = 1", Some("title = \"base\"\nshows = \"a page\""));
-        assert_eq!(prose, Prose { title: "own".into(), shows: "a page".into(), about: String::new() });
+        assert_eq!(prose, Prose { title: "own".into(), shows: "a page".into(), ..Prose::default() });
         assert_eq!(Prose::of("not toml", None), Prose::default());
     }
 

@@ -17,48 +17,87 @@ use std::path::Path;
 
 const FILE: &str = "suite.json";
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Head {
-    tool_version: String,
-    suite: String,
-    overrides: Vec<(String, String)>,
+/// What was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    /// The version that simulates.
+    pub(crate) tool_version: String,
+    /// The name of the suite.
+    pub(crate) suite: String,
+    /// What the command line changes in every scenario.
+    pub(crate) overrides: Vec<(String, String)>,
+    /// The folder of scenario files, if it is no built-in family.
+    #[serde(default)]
+    pub(crate) from: Option<String>,
+    /// How many seeds, if not each scenario's number.
+    #[serde(default)]
+    pub(crate) repeat: Option<u32>,
+    /// The scenarios, in order, whether they could be run or not.
+    #[serde(default)]
+    pub(crate) scenarios: Vec<String>,
+}
+
+impl Head {
+    /// A suite of this version.
+    pub(crate) fn new(suite: &str, overrides: &[(String, String)]) -> Head {
+        Head {
+            tool_version: VERSION.to_owned(),
+            suite: suite.to_owned(),
+            overrides: overrides.to_vec(),
+            ..Head::default()
+        }
+    }
+
+    /// The command that makes it again.
+    pub(crate) fn command(&self) -> String {
+        let mut words = vec!["quell suite".to_owned()];
+        match &self.from {
+            Some(from) => words.push(format!("{} --from {from}", self.suite)),
+            None => words.push(self.suite.clone()),
+        }
+        // Of what can be changed, a suite knows only flags.
+        words.extend(self.overrides.iter().map(|(flag, _)| flag.clone()));
+        words.extend(self.repeat.map(|it| format!("--repeat {it}")));
+        words.join(" ")
+    }
+}
+
+/// What a folder says it holds; `None` if it is not the folder of a suite.
+pub(crate) fn read(dir: &Path) -> Result<Option<Head>, Failure> {
+    let path = dir.join(FILE);
+    match fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| {
+            Failure::invalid(format!("{}:{}: {error}", path.display(), error.line()))
+                .hint(format!("choose another folder with `--out DIR`, or remove {}", dir.display()))
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            Err(refused(dir, RecordError::NotAFolder { path: dir.to_owned() }))
+        }
+        Err(error) => Err(Failure::io(&path, "read", &error)),
+    }
 }
 
 /// Makes the folder ready for this suite. If it holds the same one already, that goes on; anything else that is
 /// there is left alone, with the reason.
-pub(crate) fn take(dir: &Path, suite: &str, overrides: &[(String, String)]) -> Result<(), Failure> {
-    let here =
-        Head { tool_version: VERSION.to_owned(), suite: suite.to_owned(), overrides: overrides.to_vec() };
-    let path = dir.join(FILE);
-    match fs::read_to_string(&path) {
-        Ok(text) => {
-            let there: Head = serde_json::from_str(&text).map_err(|error| {
-                Failure::invalid(format!("{}:{}: {error}", path.display(), error.line()))
-                    .hint(format!("choose another folder with `--out DIR`, or remove {}", dir.display()))
-            })?;
-            match difference(&there, &here) {
-                None => return Ok(()),
-                Some(difference) => {
-                    return Err(refused(dir, RecordError::Different { path: dir.to_owned(), difference }));
-                }
+pub(crate) fn take(dir: &Path, here: &Head) -> Result<(), Failure> {
+    match read(dir)? {
+        Some(there) => {
+            if let Some(difference) = difference(&there, here) {
+                return Err(refused(dir, RecordError::Different { path: dir.to_owned(), difference }));
             }
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            return Err(refused(dir, RecordError::NotAFolder { path: dir.to_owned() }));
-        }
-        Err(error) => return Err(Failure::io(&path, "read", &error)),
+        None => refuse_foreign(dir)?,
     }
-    refuse_foreign(dir)?;
     fs::create_dir_all(dir).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
             refused(dir, RecordError::NotAFolder { path: dir.to_owned() })
         }
         _ => Failure::io(dir, "create", &error),
     })?;
-    let mut text = serde_json::to_string_pretty(&here).expect("plain data is always JSON");
+    let mut text = serde_json::to_string_pretty(here).expect("plain data is always JSON");
     text.push('\n');
-    write_file(&path, &text)
+    write_file(&dir.join(FILE), &text)
 }
 
 fn difference(there: &Head, here: &Head) -> Option<Difference> {

@@ -280,6 +280,9 @@ pub struct FairShare {
 pub struct FigureSpec {
     /// Its caption.
     pub title: String,
+    /// The figure or statement of the source that it redraws, if it does.
+    #[serde(default)]
+    pub shows: Option<String>,
     /// What it shows.
     pub kind: FigureKind,
     /// Which entities, by name.

@@ -20,7 +20,7 @@ pub use extract::Extract;
 pub use fairness::{Fairness, FairnessRow};
 pub use figure::{Figure, figures};
 pub use judge::{Verdict, judge};
-pub use render::{compare_page, page, suite_page, suite_table, text};
+pub use render::{Reproduction, compare_page, page, reproduction, suite_page, suite_table, text};
 pub use report::{ConfigurationRow, Report, RunFact, Setting, Tally};
 pub use suite::{Suite, SuiteScenario};
 pub use unit::Unit;

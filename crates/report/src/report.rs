@@ -18,6 +18,12 @@ pub struct Report {
     pub shows: String,
     /// What it is about, in paragraphs.
     pub about: String,
+    /// What its source says, in paragraphs.
+    #[serde(default)]
+    pub says: String,
+    /// Where what comes out differs from the source, and why, in paragraphs.
+    #[serde(default)]
+    pub differs: String,
     /// Whether every run came to its end.
     pub complete: bool,
     /// How its claims came out, claim by claim.

@@ -18,6 +18,8 @@ pub struct Suite {
     pub scenarios: Vec<SuiteScenario>,
     /// Facts of the suite as a whole, name and value: version, runs, time taken, digest.
     pub facts: Vec<(String, String)>,
+    /// The command that makes it again.
+    pub command: String,
 }
 
 /// One scenario of a suite.
@@ -171,6 +173,7 @@ impl Suite {
         let groups: Vec<Group> = self.ranking().iter().map(group).collect();
         (!groups.is_empty()).then(|| Figure {
             title: "How far each scheme is from the stated fair allocation".to_owned(),
+            shows: String::new(),
             stem: "fairness".to_owned(),
             kind: FigureKind::Shares,
             caption: "Bars: the distance of a flow's throughput from its stated fair rate, as a share of that rate, \
@@ -285,7 +288,7 @@ mod tests {
             ..SuiteScenario::default()
         };
         let scenarios = ["b1", "b2", "b3"].into_iter().zip(rows).map(scenario).collect();
-        Suite { name: "s".to_owned(), scenarios, facts: Vec::new() }
+        Suite { name: "s".to_owned(), scenarios, ..Suite::default() }
     }
 
     #[test]

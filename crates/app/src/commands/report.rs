@@ -5,13 +5,22 @@ use crate::exit::{Exit, Failure};
 use crate::out::{self, Paint};
 use crate::results::{About, Prose, Results};
 use crate::runner::{self, Bench, Run, State};
-use quell_record::{Experiment, ExperimentHead, Manifest, read_manifest};
+use crate::suite_folder::{self, Head};
+use crate::suite_results::{Ended, Shown, SuiteResults};
+use quell_record::{Experiment, ExperimentHead, Manifest, RecordError, read_manifest};
 use quell_report::Setting;
 use std::fmt::Write as _;
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
+    if let Some(head) = suite_folder::read(&args.dir)? {
+        return suite(args, head);
+    }
+    if args.page.is_some() {
+        return Err(Failure::invalid(format!("{}: is not the folder of a suite", args.dir.display()))
+            .hint("`--page` takes what `quell suite` wrote; a single scenario has its report.html"));
+    }
     let experiment = Experiment::open(&args.dir)?;
     // Asked before the runs are read, so that what a run adds meanwhile is not missed in silence.
     let is_running = is_running(&args.dir);
@@ -34,6 +43,21 @@ pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         out::print(&words)?;
     }
     Ok(exit)
+}
+
+/// All scenarios of a suite once more, into their pages and that of the suite.
+fn suite(args: &ReportArgs, head: Head) -> Result<Exit, Failure> {
+    let mut ended = Vec::new();
+    for name in &head.scenarios {
+        let dir = args.dir.join(name);
+        ended.push(match Experiment::open(&dir) {
+            Ok(experiment) => Ended::of(name, results_of(&experiment), &dir, args.page.is_some())?,
+            Err(RecordError::Missing { .. }) => Ended::not_run(name, "it was not run", Exit::Invalid),
+            Err(error) => return Err(error.into()),
+        });
+    }
+    let shown = Shown { json: args.json, page: args.page.as_deref() };
+    SuiteResults { head, ended, is_interrupted: false }.show(&args.dir, shown)
 }
 
 /// That this is a part, not the whole, and what makes it whole.

@@ -7,19 +7,16 @@ use crate::catalogue;
 use crate::cli::{ScenarioArgs, SuiteArgs};
 use crate::commands::run;
 use crate::exit::{Exit, Failure};
-use crate::out::{self, Paint};
+use crate::out;
 use crate::prepared::{self, Prepared};
 use crate::progress::{self, Progress};
-use crate::results::{Results, write_file};
 use crate::runner::{self, Job, Run, State, Watch};
 use crate::source;
-use crate::suite_folder;
+use crate::suite_folder::{self, Head};
+use crate::suite_results::{Ended, Shown, SuiteResults};
 use quell_record::{Difference, RecordError};
-use quell_report::{Suite, SuiteScenario, suite_page, suite_table, text};
 use quell_sim::scenario::Configuration;
-use serde_json::json;
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +26,13 @@ pub(super) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     let dir = args.out.clone().unwrap_or_else(|| default_out(args, &name));
     let loaded: Vec<_> = members.iter().map(|it| source::load(&it.args)).collect();
     let overrides = members.first().map(|it| prepared::overrides(&it.args)).unwrap_or_default();
-    suite_folder::take(&dir, &name, &overrides)?;
+    let head = Head {
+        from: args.from.as_ref().map(|it| it.display().to_string()),
+        repeat: args.repeat,
+        scenarios: members.iter().map(|it| it.name.clone()).collect(),
+        ..Head::new(&name, &overrides)
+    };
+    suite_folder::take(&dir, &head)?;
 
     let mut scenarios: Vec<Scenario> = Vec::new();
     for (member, loaded) in members.iter().zip(loaded) {
@@ -53,9 +56,11 @@ pub(super) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     let watch = Arc::new(Watch::default());
     watch.until_interrupted(|| out::note("\nstopping at the next sample; Ctrl-C once more stops at once"));
     let progress = Progress::new(&name, args.quiet);
-    let ended = run_all(&scenarios, run::threads(args.threads), &watch, &progress)?;
+    let has_figures = args.page.is_some();
+    let ended = run_all(&scenarios, run::threads(args.threads), &watch, &progress, has_figures)?;
     progress.clear();
-    finish(args, &name, &dir, ended, watch.is_interrupted())
+    let shown = Shown { json: args.json, page: args.page.as_deref() };
+    SuiteResults { head, ended, is_interrupted: watch.is_interrupted() }.show(&dir, shown)
 }
 
 /// A scenario of the suite as the command line asks for it.
@@ -68,24 +73,6 @@ struct Member {
 struct Scenario {
     name: String,
     ready: Result<Prepared, Failure>,
-}
-
-/// One that is over.
-struct Ended {
-    scenario: SuiteScenario,
-    document: serde_json::Value,
-    exit: Exit,
-    digest: Option<String>,
-    counts: Counts,
-}
-
-/// Runs of a scenario, counted.
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    runs: usize,
-    complete: usize,
-    resumed: usize,
-    seconds: f64,
 }
 
 /// The name of the suite, and its scenarios in order.
@@ -166,6 +153,7 @@ fn run_all(
     threads: usize,
     watch: &Watch,
     progress: &Progress,
+    has_figures: bool,
 ) -> Result<Vec<Ended>, Failure> {
     let mut jobs: Vec<Job<'_>> = Vec::new();
     let mut owners: Vec<(usize, usize)> = Vec::new();
@@ -193,7 +181,8 @@ fn run_all(
             && let Ok(prepared) = &scenario.ready
         {
             let runs = slots[owner].iter_mut().filter_map(Option::take).collect();
-            match end(scenario, prepared, runs) {
+            let results = prepared.results(prepared.scenario().configurations.len(), runs);
+            match Ended::of(&scenario.name, results, prepared.dir(), has_figures) {
                 Ok(it) => ended[owner] = Some(it),
                 // The runs are on disk; let the others end, and say it then.
                 Err(it) => failure = Some(it),
@@ -225,164 +214,5 @@ fn in_words(run: &Run) -> Option<String> {
 /// What the suite says of a scenario that could not be read.
 fn not_run(scenario: &Scenario) -> Option<Ended> {
     let failure = scenario.ready.as_ref().err()?;
-    let trouble = failure.message.clone();
-    Some(Ended {
-        document: json!({ "name": scenario.name, "exit": failure.exit.code(), "trouble": trouble }),
-        exit: failure.exit,
-        digest: None,
-        counts: Counts::default(),
-        scenario: SuiteScenario {
-            name: scenario.name.clone(),
-            report: None,
-            link: String::new(),
-            trouble: Some(trouble),
-        },
-    })
-}
-
-/// Judges and draws a scenario into its folder, and keeps what the suite needs of it.
-fn end(scenario: &Scenario, prepared: &Prepared, runs: Vec<Run>) -> Result<Ended, Failure> {
-    let results = prepared.results(prepared.scenario().configurations.len(), runs);
-    results.complain();
-    let exit = results.exit();
-    // On a full disk the page cannot be written either; what is wrong has been said already.
-    let page = match results.write(prepared.dir()) {
-        Err(_) if exit == Exit::Io => None,
-        written => Some(written?),
-    };
-    let mut document = results.to_document(prepared.dir(), page.as_deref(), exit);
-    document["name"] = scenario.name.clone().into();
-    let counts = counts(&results);
-    let Results { report, digest, .. } = results;
-    let lost = counts.runs - counts.complete;
-    let trouble =
-        (exit >= Exit::Invalid).then(|| format!("{lost} of {} runs are broken or lost.", counts.runs));
-    Ok(Ended {
-        document,
-        exit,
-        digest: digest.map(|it| it.whole()),
-        counts,
-        scenario: SuiteScenario {
-            name: scenario.name.clone(),
-            link: format!("{}/report.html", scenario.name),
-            trouble,
-            // Its figures are on its own page.
-            report: Some(quell_report::Report { figures: Vec::new(), ..report }),
-        },
-    })
-}
-
-fn counts(results: &Results) -> Counts {
-    let mut counts = Counts { runs: results.runs.len(), ..Counts::default() };
-    for run in &results.runs {
-        if let State::Complete(kept) = &run.state {
-            counts.complete += 1;
-            counts.resumed += usize::from(kept.was_resumed);
-            counts.seconds += kept.ending.wall_seconds;
-        }
-    }
-    counts
-}
-
-/// Writes the suite's page, prints its table, and says how to end.
-fn finish(
-    args: &SuiteArgs,
-    name: &str,
-    dir: &Path,
-    ended: Vec<Ended>,
-    is_interrupted: bool,
-) -> Result<Exit, Failure> {
-    let mut exit = ended.iter().map(|it| it.exit).fold(Exit::Done, Exit::max);
-    if is_interrupted {
-        exit = Exit::Interrupted;
-    }
-    let digest = digest_of(&ended);
-    let counts = ended.iter().fold(Counts::default(), |sum, it| Counts {
-        runs: sum.runs + it.counts.runs,
-        complete: sum.complete + it.counts.complete,
-        resumed: sum.resumed + it.counts.resumed,
-        seconds: sum.seconds + it.counts.seconds,
-    });
-    let mut facts = vec![
-        ("version".to_owned(), prepared::VERSION.to_owned()),
-        ("scenarios".to_owned(), ended.len().to_string()),
-        ("runs".to_owned(), format!("{} of {} finished", counts.complete, counts.runs)),
-        ("time of all runs".to_owned(), progress::span(counts.seconds)),
-    ];
-    facts.extend(digest.iter().map(|it| ("digest".to_owned(), it.clone())));
-    let (scenarios, documents): (Vec<_>, Vec<_>) =
-        ended.into_iter().map(|it| (it.scenario, it.document)).unzip();
-    let suite = Suite { name: name.to_owned(), scenarios, facts };
-    let page = match write(&suite, dir) {
-        Err(_) if exit == Exit::Io => None,
-        written => Some(written?),
-    };
-    if args.json {
-        let document = json!({
-            "suite": name,
-            "version": prepared::VERSION,
-            "exit": exit.code(),
-            "digest": digest,
-            "runs": { "all": counts.runs, "complete": counts.complete, "resumed": counts.resumed },
-            "answer": suite.answer(),
-            "scenarios": documents,
-            "dir": dir,
-            "report": page,
-        });
-        let text = serde_json::to_string_pretty(&document).expect("plain data is always JSON");
-        out::print(&format!("{text}\n"))?;
-    } else {
-        out::print(&screen(&suite, page.as_deref(), digest.as_deref(), counts))?;
-    }
-    if counts.complete < counts.runs {
-        out::note(&format!(
-            "{} of {} runs are finished. Run it again into the same folder to go on from there.",
-            counts.complete, counts.runs
-        ));
-    }
-    Ok(exit)
-}
-
-/// Writes the suite's page and its figure. Gives the page's path.
-fn write(suite: &Suite, dir: &Path) -> Result<PathBuf, Failure> {
-    if let Some(figure) = suite.figure() {
-        let pictures = dir.join("figures");
-        fs::create_dir_all(&pictures).map_err(|error| Failure::io(&pictures, "create", &error))?;
-        write_file(&pictures.join(format!("{}.svg", figure.stem)), &figure.to_svg())?;
-        write_file(&pictures.join(format!("{}.csv", figure.stem)), &figure.to_csv())?;
-    }
-    let page = dir.join("report.html");
-    write_file(&page, &suite_page(suite))?;
-    Ok(page)
-}
-
-fn screen(suite: &Suite, page: Option<&Path>, digest: Option<&str>, counts: Counts) -> String {
-    let paint = Paint::for_stdout();
-    let mut words = suite_table(suite, text::Style { colour: paint.is_on(), brief: true });
-    words.push('\n');
-    for it in suite.scenarios.iter().filter(|it| it.report.is_none()) {
-        let _ = writeln!(words, "{}", paint.red(&format!("{} could not be run; see above", it.name)));
-    }
-    if let Some(page) = page {
-        let _ = writeln!(words, "{} {}", paint.dim("report"), page.display());
-    }
-    let digest = digest.map_or_else(
-        || format!("none: {} of {} runs are finished", counts.complete, counts.runs),
-        |digest| {
-            let found = counts.resumed;
-            format!("{}  ({} runs, {found} of which were there already)", &digest[..16], counts.runs)
-        },
-    );
-    let _ = writeln!(words, "{} {digest}", paint.dim("digest"));
-    words
-}
-
-/// The digest of all scenarios: BLAKE3 over a line for each with name and digest, in order. None unless every
-/// run of every scenario is complete.
-fn digest_of(ended: &[Ended]) -> Option<String> {
-    let mut lines = String::new();
-    for it in ended {
-        let _ = writeln!(lines, "{}\t{}", it.scenario.name, it.digest.as_ref()?);
-    }
-    Some(blake3::hash(lines.as_bytes()).to_hex().to_string())
+    Some(Ended::not_run(&scenario.name, &failure.message, failure.exit))
 }

@@ -50,6 +50,7 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
     };
     let mut figure = Figure {
         title: spec.title.clone(),
+        shows: spec.shows.clone().unwrap_or_default(),
         stem: stem(index, &spec.title),
         kind: spec.kind,
         caption,

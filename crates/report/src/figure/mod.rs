@@ -24,6 +24,9 @@ use serde::{Deserialize, Serialize};
 pub struct Figure {
     /// Its heading.
     pub title: String,
+    /// The figure or statement of a source that it redraws; empty if it is our own.
+    #[serde(default)]
+    pub shows: String,
     /// The name of its files, without ending.
     pub stem: String,
     /// What it shows.

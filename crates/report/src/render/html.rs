@@ -26,6 +26,8 @@ pub fn page(report: &Report) -> String {
         complete: report.complete,
         warnings: &report.warnings,
         paragraphs: paragraphs(&report.about),
+        says: paragraphs(&report.says),
+        differs: paragraphs(&report.differs),
         tally: tally.in_words(),
         failing: tally.failing,
         claims: claims(&report.verdicts, is_large),
@@ -51,6 +53,8 @@ struct PageView<'a> {
     complete: bool,
     warnings: &'a [String],
     paragraphs: Vec<&'a str>,
+    says: Vec<&'a str>,
+    differs: Vec<&'a str>,
     tally: String,
     failing: usize,
     claims: Vec<ClaimView>,
@@ -193,6 +197,7 @@ fn columns(verdicts: &[Verdict]) -> Vec<&str> {
 #[derive(Serialize)]
 pub(super) struct FigureView {
     title: String,
+    shows: String,
     caption: String,
     stem: String,
     svg: String,
@@ -202,6 +207,7 @@ impl FigureView {
     pub(super) fn of(figure: &Figure) -> FigureView {
         FigureView {
             title: figure.title.clone(),
+            shows: figure.shows.clone(),
             caption: figure.caption.clone(),
             stem: figure.stem.clone(),
             svg: figure.to_svg(),

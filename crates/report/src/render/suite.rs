@@ -70,7 +70,7 @@ pub fn suite_table(suite: &Suite, style: Style) -> String {
     text
 }
 
-fn cells(row: &SuiteRow<'_>) -> [String; 9] {
+pub(super) fn cells(row: &SuiteRow<'_>) -> [String; 9] {
     let of = |show: fn(&FairnessView) -> &String| {
         row.fairness.map(FairnessView::of).as_ref().map(show).cloned().unwrap_or_default()
     };
@@ -163,17 +163,17 @@ impl<'a> RowView<'a> {
 }
 
 #[derive(Serialize)]
-struct RankedView<'a> {
-    scheme: &'a str,
-    mean: String,
-    cells: Vec<String>,
-    farthest: String,
-    queue: String,
-    converged: String,
+pub(super) struct RankedView<'a> {
+    pub(super) scheme: &'a str,
+    pub(super) mean: String,
+    pub(super) cells: Vec<String>,
+    pub(super) farthest: String,
+    pub(super) queue: String,
+    pub(super) converged: String,
 }
 
 impl<'a> RankedView<'a> {
-    fn of(it: &Ranked<'a>, scenarios: &[&str]) -> RankedView<'a> {
+    pub(super) fn of(it: &Ranked<'a>, scenarios: &[&str]) -> RankedView<'a> {
         let cell = |name: &&str| {
             let means = it.of.iter().filter(|(scenario, _)| scenario == name);
             let means: Vec<String> = means.map(|(_, row)| in_percent(row.mean)).collect();

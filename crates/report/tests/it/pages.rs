@@ -27,6 +27,8 @@ pub(crate) fn experiment(
         title: "Single hop, output-generated hotspot".into(),
         shows: "QCN: Description and Benchmark Simulations, pp. 11-24".into(),
         about: "Hosts send to one that is slow from 100 ms to 400 ms.\n\nThe numbers are made up.".into(),
+        says: "The hot queue returns to its set point.".into(),
+        differs: String::new(),
         complete: true,
         verdicts: judge(claims, &extracts),
         figures: figures(specs, &extracts),

@@ -213,6 +213,7 @@ pub(crate) fn figure(
 ) -> FigureSpec {
     FigureSpec {
         title: title.to_owned(),
+        shows: None,
         kind,
         of: Selector(of.to_owned()),
         configurations: configurations.to_vec(),

@@ -69,6 +69,10 @@ pub struct Scenario {
     pub shows: Option<String>,
     /// What a reader should know.
     pub about: Option<String>,
+    /// What its source says, in paragraphs.
+    pub says: Option<String>,
+    /// Where what comes out differs from the source, and why, in paragraphs.
+    pub differs: Option<String>,
     /// The first seed.
     pub seed: u64,
     /// How many seeds are run.

@@ -111,7 +111,8 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
     let title = section.text("title").map_or_else(|| format!("{word} of {}", of.0), str::to_owned);
     let overlay = section.flag("overlay")?;
     let first_run = section.text("runs")? == "first";
-    Some(FigureSpec { title, kind, of, configurations: Vec::new(), overlay, first_run, over })
+    let shows = section.text("shows").map(str::to_owned);
+    Some(FigureSpec { title, shows, kind, of, configurations: Vec::new(), overlay, first_run, over })
 }
 
 /// Reads every `[[fair]]` of a configuration; their configurations are filled in later.

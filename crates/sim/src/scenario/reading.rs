@@ -138,6 +138,9 @@ fn refuse_control_characters(path: &str, table: &Table, log: &mut Log) {
     }
 }
 
+/// Keys of several paragraphs.
+const PROSE: &[&str] = &["about", "says", "differs"];
+
 fn refuse_control_characters_of(path: &str, value: &Value, log: &mut Log) {
     match &value.data {
         Data::Table(table) => refuse_control_characters(path, table, log),
@@ -147,7 +150,7 @@ fn refuse_control_characters_of(path: &str, value: &Value, log: &mut Log) {
             }
         }
         Data::Text(text) => {
-            let is_prose = path == "about";
+            let is_prose = PROSE.contains(&path);
             let text = if is_prose { text.replace("\r\n", "\n") } else { text.clone() };
             let is_wrong =
                 |letter: &char| letter.is_control() && !(is_prose && matches!(letter, '\n' | '\t'));
@@ -389,8 +392,8 @@ impl Sections {
         let fair = self.fair(&plan, axes, chosen, log);
         plan.cuts = cuts(&plan, &claims, &fair, &figures);
         let rows = self.rows(preset_rows);
-        let titles = [self.top.text("title"), self.top.text("shows"), self.top.text("about")];
-        let titles = titles.map(|text| text.map(str::to_owned));
+        let titles = ["title", "shows", "about", "says", "differs"];
+        let titles = titles.map(|key| self.top.text(key).map(str::to_owned));
         let (seed, repeat) = (self.run.count("seed")?, self.run.count("repeat")?);
         Some(Meant { plan, claims, fair, figures, seed, repeat, rows, titles })
     }
@@ -499,7 +502,7 @@ struct Meant {
     seed: u64,
     repeat: u64,
     rows: Vec<Row>,
-    titles: [Option<String>; 3],
+    titles: [Option<String>; 5],
 }
 
 fn overrides(top: &Section, general: &Table, log: &mut Log) -> Vec<(String, Section, Table)> {
@@ -588,7 +591,7 @@ fn assemble(
     let mut fair: Vec<FairShare> = Vec::new();
     let mut rows: Vec<(Row, Vec<String>)> = Vec::new();
     let mut seeds = BTreeSet::new();
-    let mut titles = [None, None, None];
+    let mut titles = [const { None }; 5];
     for (chosen, _, meant) in passes {
         let Some(meant) = meant else {
             let message = format!("the configuration `{}` cannot be read", chosen.name);
@@ -640,12 +643,14 @@ fn assemble(
         return Err(Problems(vec![Problem { file: request.file.to_owned(), line: None, message, hint }]));
     }
     let (seed, repeat) = seeds.into_iter().next().unwrap_or((1, 1));
-    let [title, shows, about] = titles;
+    let [title, shows, about, says, differs] = titles;
     Ok(Scenario {
         id: id_of(request.file),
         title: title.unwrap_or_default(),
         shows,
         about,
+        says,
+        differs,
         seed,
         repeat: u32::try_from(repeat).unwrap_or(u32::MAX),
         configurations,

@@ -31,12 +31,12 @@ fn short_runs_of_the_gallery_come_to_the_figures_they_came_to() {
         "", "", "frames", "lost", "cnms", "stops", "mean B", "peak B", "Gb/s limit"
     );
     for (id, name) in [
-        ("qau/b1", "none/pause/2G/short"),
-        ("qau/b1", "qcn/pause/2G/short"),
-        ("qau/b1", "qcn/no-pause/0.5G/short"),
-        ("qau/b1", "qcn-inputs/pause/1G/long"),
-        ("qau/b5", "greedy/5ms/outputs/pause"),
-        ("qau/b5", "piling/20ms/outputs/pause"),
+        ("qau/b1", "pause-only/2G/short"),
+        ("qau/b1", "outputs/2G/short"),
+        ("qau/b1", "outputs-no-pause/0.5G/short"),
+        ("qau/b1", "inputs-occupancy/1G/long"),
+        ("qau/b5", "greedy/5ms/outputs"),
+        ("qau/b5", "piling/20ms/outputs"),
         ("qau/b7", "pause-only"),
         ("qau/b7", "outputs"),
         ("qau/b7", "inputs-occupancy"),
