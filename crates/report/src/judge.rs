@@ -105,7 +105,15 @@ fn judge_one(index: usize, claim: &Claim, configuration: &str, extracts: &[Extra
                 None => unit.show_beside(decision.measured, &bounds),
             };
             verdict.spread = stats::range(&values);
-            verdict.interval = stats::mean_interval(&values);
+            verdict.interval = stats::mean_interval(&values).map(|(low, high)| {
+                // No metric is less than nothing, and Jain's index is no more than all.
+                let most = if claim.measure.reduce == Reduce::Jain && claim.measure.relative_to.is_none() {
+                    1.0
+                } else {
+                    f64::INFINITY
+                };
+                (low.max(0.0), high.min(most))
+            });
             verdict.decided_by = decision.decided_by;
             verdict.per_seed = decision.per_seed;
         }

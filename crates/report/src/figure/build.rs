@@ -34,20 +34,23 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
         .filter(|part| !part.runs.is_empty())
         .collect();
     let mut palette = Palette::default();
-    let mut caption = caption(spec.kind, &parts);
-    if spec.first_run && !parts.is_empty() {
-        caption = format!("The run of the first seed alone. {caption}").trim_end().to_owned();
-    }
+    let mut tree_note = None;
     let panels = match spec.kind {
         FigureKind::Tree => {
             let (panels, note) = tree_panels(&parts);
-            caption.extend(note.into_iter().flat_map(|note| [" ".to_owned(), note]));
+            tree_note = note;
             panels
         }
         FigureKind::Shares => bar_panels(&parts, &mut palette),
         _ if spec.overlay => vec![overlay(spec.kind, &parts, &mut palette)],
         _ => parts.iter().map(|part| panel(spec.kind, part, &mut palette)).collect(),
     };
+    let has_bands = panels.iter().all(Panel::has_bands);
+    let mut caption = caption(spec.kind, &parts, has_bands);
+    if spec.first_run && !parts.is_empty() {
+        caption = format!("The run of the first seed alone. {caption}").trim_end().to_owned();
+    }
+    caption.extend(tree_note.into_iter().flat_map(|note| [" ".to_owned(), note]));
     let mut figure = Figure {
         title: spec.title.clone(),
         shows: spec.shows.clone().unwrap_or_default(),
@@ -250,7 +253,7 @@ impl Palette {
     }
 }
 
-fn caption(kind: FigureKind, parts: &[Part<'_>]) -> String {
+fn caption(kind: FigureKind, parts: &[Part<'_>], has_bands: bool) -> String {
     let counts: Vec<usize> = parts.iter().map(|part| part.runs.len()).collect();
     let (fewest, most) =
         (counts.iter().copied().min().unwrap_or(0), counts.iter().copied().max().unwrap_or(0));
@@ -272,6 +275,12 @@ fn caption(kind: FigureKind, parts: &[Part<'_>]) -> String {
         }
         FigureKind::Shares if most > 1 => {
             sentences.push(format!("Bars: median of {runs}; whiskers: least and greatest."));
+        }
+        _ if most > 1 && !has_bands => {
+            sentences.push(format!(
+                "Lines: median of {runs}; where more than {} share a panel the spread over runs is left to the CSV.",
+                Panel::MOST_BANDS
+            ));
         }
         _ if most >= RUNS_FOR_A_BAND => {
             sentences.push(format!("Lines: median of {runs}; bands: 10th to 90th percentile."));

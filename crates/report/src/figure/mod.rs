@@ -232,16 +232,24 @@ impl Figure {
 }
 
 impl Panel {
+    /// Bands of more lines than this cover each other.
+    const MOST_BANDS: usize = 3;
+
+    /// Whether the bands of its lines are drawn; the numbers are in the CSV in any case.
+    fn has_bands(&self) -> bool {
+        matches!(&self.body, Body::Lines(lines) if lines.len() <= Panel::MOST_BANDS)
+    }
+
     /// The largest value it shows.
     fn top(&self) -> f64 {
         let finite = |most: f64, value: f64| if value.is_finite() { most.max(value) } else { most };
         let references = self.references.iter().map(|it| it.value).fold(0.0, finite);
         let values = match &self.body {
-            Body::Lines(lines) => lines
-                .iter()
-                .flat_map(|line| line.values.iter().chain(line.band.iter().flat_map(|band| &band.1)))
-                .copied()
-                .fold(0.0, finite),
+            Body::Lines(lines) => {
+                let bands = lines.iter().filter(|_| self.has_bands()).filter_map(|line| line.band.as_ref());
+                let values = lines.iter().flat_map(|line| &line.values);
+                values.chain(bands.flat_map(|band| &band.1)).copied().fold(0.0, finite)
+            }
             Body::Rows(_) | Body::Tree(_) => 1.0,
             Body::Bars(groups) => {
                 groups.iter().flat_map(|it| &it.bars).map(|bar| bar.value.max(bar.range.1)).fold(0.0, finite)

@@ -9,8 +9,10 @@
 
 use super::scale::{Scale, round_up};
 use super::{Bar, Body, Branch, Figure, Group, Line, Panel};
+use crate::metric::stats;
 use crate::unit::{Scaled, Unit};
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// Okabe and Ito's colours in the order that keeps neighbours apart; yellow, unreadable on white, left out.
 const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"];
@@ -19,6 +21,8 @@ const TICK: f64 = 4.0;
 const SMALL: f64 = 10.0;
 const BODY: f64 = 11.0;
 const ROW: f64 = 13.0;
+/// Intervals nearer to each other than this many pixels are drawn as one.
+const GRAIN: f64 = 1.5;
 /// How much further in a port of a tree stands than the one it stands under.
 const INDENT: f64 = 10.0;
 const CONGESTED: &str = COLOURS[1];
@@ -144,10 +148,12 @@ impl Layout {
                     let level = vertical.place(reference.value / self.unit.divisor);
                     svg.line((x, level), (x + self.plot_width, level), "#555", 1.0, Some("6 3"));
                 }
-                // Many bands over each other turn grey; the more there are, the lighter each.
-                let opacity = [0.2, 0.2, 0.2, 0.14, 0.11, 0.09].get(lines.len()).copied().unwrap_or(0.07);
-                for line in lines {
-                    self.draw_band(svg, line, opacity, (across, vertical));
+                if panel.has_bands() {
+                    // Bands over each other turn grey; the more there are, the lighter each.
+                    let opacity = [0.2, 0.2, 0.2, 0.14][lines.len()];
+                    for line in lines {
+                        self.draw_band(svg, line, opacity, (across, vertical));
+                    }
                 }
                 for line in lines {
                     self.draw_line(svg, line, across, vertical);
@@ -230,23 +236,35 @@ impl Layout {
 
     fn draw_band(&self, svg: &mut Svg, line: &Line, opacity: f64, (across, vertical): (Scale, Scale)) {
         let Some((low, high)) = &line.band else { return };
-        let xs = middles(line).map(|time| across.place(time / self.time.divisor));
-        let level = |value: &f64| vertical.place(value / self.unit.divisor);
-        let upper: Vec<(f64, f64)> = xs.clone().zip(high.iter().map(level)).collect();
-        let lower: Vec<(f64, f64)> = xs.zip(low.iter().map(level)).collect();
+        let level = |value: f64| vertical.place(value / self.unit.divisor);
+        let (mut upper, mut lower) = (Vec::new(), Vec::new());
+        for (x, part) in self.grains(line, across) {
+            let most = high.get(part.clone()).into_iter().flatten().copied().reduce(f64::max);
+            let least = low.get(part).into_iter().flatten().copied().reduce(f64::min);
+            if let Some((most, least)) = most.zip(least) {
+                upper.push((x, level(most)));
+                lower.push((x, level(least)));
+            }
+        }
         if upper.len() < 2 {
             return;
         }
-        let path = format!("{}L{}Z", path(upper.iter().copied()), &path(lower.iter().rev().copied())[1..]);
+        let path = path(upper.into_iter().chain(lower.into_iter().rev()));
         let colour = COLOURS[line.colour % COLOURS.len()];
-        let _ = writeln!(svg.body, r#"<path d="{path}" fill="{colour}" fill-opacity="{opacity}"/>"#);
+        let _ = writeln!(svg.body, r#"<path d="{path}z" fill="{colour}" fill-opacity="{opacity}"/>"#);
     }
 
     fn draw_line(&self, svg: &mut Svg, line: &Line, across: Scale, vertical: Scale) {
-        let points: Vec<(f64, f64)> = middles(line)
-            .map(|time| across.place(time / self.time.divisor))
-            .zip(line.values.iter().map(|value| vertical.place(value / self.unit.divisor)))
-            .collect();
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        for (x, part) in self.grains(line, across) {
+            let values = line.values.get(part).unwrap_or_default();
+            let levels = match line.band {
+                // The band shows the extremes.
+                Some(_) => stats::mean(values).into_iter().collect(),
+                None => extremes(values),
+            };
+            points.extend(levels.into_iter().map(|it| (x, vertical.place(it / self.unit.divisor))));
+        }
         let colour = COLOURS[line.colour % COLOURS.len()];
         match points.as_slice() {
             [] => {}
@@ -263,6 +281,20 @@ impl Layout {
                 );
             }
         }
+    }
+
+    /// The intervals of a line in groups too narrow to be told apart: where each is drawn, and which they are.
+    fn grains(&self, line: &Line, across: Scale) -> Vec<(f64, Range<usize>)> {
+        let xs: Vec<f64> = middles(line).map(|time| across.place(time / self.time.divisor)).collect();
+        let mut grains = Vec::new();
+        let mut begin = 0;
+        while begin < xs.len() {
+            let near = xs[begin..].iter().take_while(|x| **x - xs[begin] < GRAIN).count().max(1);
+            let end = begin + near;
+            grains.push((f64::midpoint(xs[begin], xs[end - 1]), begin..end));
+            begin = end;
+        }
+        grains
     }
 
     /// A row of a timeline: neighbours of one shade are one rectangle.
@@ -291,33 +323,32 @@ impl Layout {
         svg.text(label, middle(place) + SMALL * 0.35, &branch.held.name, &Text::small());
     }
 
-    /// Darker where a line's value is nearer to one.
+    /// Darker where a line's value is nearer to one; neighbours of one shade are one rectangle, and all rectangles
+    /// of a shade one path.
     fn draw_shades(&self, svg: &mut Svg, row: &Line, across: Scale, (y, height): (f64, f64), colour: &str) {
         const SHADES: u8 = 10;
         let shade = |value: f64| (value.clamp(0.0, 1.0) * f64::from(SHADES)).ceil() as u8;
-        let mut begin = row.from;
-        let mut index = 0;
-        while index < row.values.len().min(row.times.len()) {
-            let dark = shade(row.values[index]);
-            let mut last = index;
-            while last + 1 < row.values.len().min(row.times.len()) && shade(row.values[last + 1]) == dark {
-                last += 1;
+        let mut spans: Vec<(u8, f64, f64)> = Vec::new();
+        let mut from = across.place(row.from / self.time.divisor);
+        for (_, part) in self.grains(row, across) {
+            let to = across.place(row.times[part.end - 1] / self.time.divisor);
+            let dark = shade(stats::mean(row.values.get(part).unwrap_or_default()).unwrap_or(0.0));
+            match spans.last_mut() {
+                Some((same, _, end)) if *same == dark => *end = to,
+                _ => spans.push((dark, from, to)),
             }
-            if dark > 0 {
-                let from = across.place(begin / self.time.divisor);
-                let to = across.place(row.times[last] / self.time.divisor);
-                let _ = writeln!(
-                    svg.body,
-                    r#"<rect x="{from:.1}" y="{:.1}" width="{:.1}" height="{:.1}" fill="{}" fill-opacity="{:.1}"/>"#,
-                    y,
-                    (to - from).max(0.4),
-                    height,
-                    colour,
-                    f64::from(dark) / f64::from(SHADES)
-                );
+            from = to;
+        }
+        for dark in 1..=SHADES {
+            let mut path = String::new();
+            for (_, from, to) in spans.iter().filter(|(it, ..)| *it == dark) {
+                let _ = write!(path, "M{from:.1} {y:.1}h{:.1}v{height:.1}H{from:.1}z", (to - from).max(0.4));
             }
-            begin = row.times[last];
-            index = last + 1;
+            if !path.is_empty() {
+                let opacity = f64::from(dark) / f64::from(SHADES);
+                let _ =
+                    writeln!(svg.body, r#"<path d="{path}" fill="{colour}" fill-opacity="{opacity:.1}"/>"#);
+            }
         }
     }
 
@@ -542,25 +573,53 @@ fn middles(line: &Line) -> impl Iterator<Item = f64> + Clone {
     begins.zip(&line.times).map(|(begin, end)| f64::midpoint(begin, *end))
 }
 
-/// A path through points, to a tenth of a pixel; points that add nothing at that grain are left out.
+/// A path through points, to a tenth of a pixel, each told from the one before; points that add nothing at that
+/// grain are left out.
 fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut path = String::new();
     let mut last: Option<(i64, i64)> = None;
     for (x, y) in points {
         let grain = ((x * 10.0).round() as i64, (y * 10.0).round() as i64);
-        if last == Some(grain) {
-            continue;
+        let (dx, dy) = match last {
+            Some(last) if last == grain => continue,
+            Some(last) => (grain.0.saturating_sub(last.0), grain.1.saturating_sub(last.1)),
+            None => grain,
+        };
+        path.push(if last.is_none() { 'M' } else { 'l' });
+        push_tenths(&mut path, dx);
+        if dy >= 0 {
+            path.push(' ');
         }
-        path.push(if last.is_none() { 'M' } else { 'L' });
-        for (place, value) in [grain.0, grain.1].into_iter().enumerate() {
-            if place == 1 {
-                path.push(' ');
-            }
-            let _ = write!(path, "{}", value as f64 / 10.0);
-        }
+        push_tenths(&mut path, dy);
         last = Some(grain);
     }
     path
+}
+
+/// A number of tenths in as few characters as do: `12`, `-.5`.
+fn push_tenths(path: &mut String, tenths: i64) {
+    if tenths < 0 {
+        path.push('-');
+    }
+    let (whole, rest) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);
+    if whole > 0 || rest == 0 {
+        let _ = write!(path, "{whole}");
+    }
+    if rest > 0 {
+        let _ = write!(path, ".{rest}");
+    }
+}
+
+/// The least and the greatest of some values in the order they come in, or all if they are few.
+fn extremes(values: &[f64]) -> Vec<f64> {
+    if values.len() <= 2 {
+        return values.to_vec();
+    }
+    let by = |a: &usize, b: &usize| values[*a].total_cmp(&values[*b]);
+    let (least, most) = ((0..values.len()).min_by(by), (0..values.len()).max_by(by));
+    let mut places: Vec<usize> = least.into_iter().chain(most).collect();
+    places.sort_unstable();
+    places.into_iter().map(|place| values[place]).collect()
 }
 
 fn named(name: &str, unit: &str) -> String {
@@ -672,4 +731,23 @@ fn escaped(text: &str) -> String {
         }
     }
     safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_told_step_by_step_in_tenths() {
+        let points = [(1.0, 20.04), (1.5, 20.0), (1.52, 20.0), (2.5, 19.5), (2.5, 119.56)];
+        assert_eq!(path(points.into_iter()), "M1 20l.5 0l1-.5l0 100.1");
+        assert_eq!(path(std::iter::empty()), "");
+    }
+
+    #[test]
+    fn many_values_are_drawn_by_their_extremes_in_order() {
+        assert_eq!(extremes(&[3.0, 9.0, 1.0, 4.0]), [9.0, 1.0]);
+        assert_eq!(extremes(&[3.0, 1.0]), [3.0, 1.0]);
+        assert!(extremes(&[]).is_empty());
+    }
 }

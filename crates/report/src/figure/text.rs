@@ -1,4 +1,4 @@
-//! Figures in characters: a dot plot for one panel, a row of blocks each for several.
+//! Figures in characters: a dot plot for one line, a row of blocks each for several.
 
 use super::{Body, Branch, Figure, Line, Panel};
 use crate::unit::Unit;
@@ -14,7 +14,10 @@ pub(super) fn draw(figure: &Figure, columns: usize, rows: usize) -> String {
     let mut text = format!("{}\n", figure.title);
     match figure.panels.as_slice() {
         _ if figure.is_empty() => text.push_str("  (nothing to draw)\n"),
-        [Panel { body: Body::Lines(lines), .. }] => text.push_str(&dots(figure, lines, columns, rows)),
+        // Dots of several lines cannot be told apart; rows have names.
+        [Panel { body: Body::Lines(lines), .. }] if lines.len() == 1 => {
+            text.push_str(&dots(figure, &lines[0], columns, rows));
+        }
         [Panel { body: Body::Tree(_), .. }, ..] => {
             for panel in &figure.panels {
                 if let Body::Tree(branches) = &panel.body {
@@ -57,28 +60,24 @@ fn tree(title: &str, branches: &[Branch], columns: usize) -> String {
     text
 }
 
-/// All lines of one panel as dots, eight to a character.
-fn dots(figure: &Figure, lines: &[Line], columns: usize, rows: usize) -> String {
-    let top = lines.iter().flat_map(|line| &line.values).copied().fold(0.0, f64::max);
-    let from = lines.iter().map(|line| line.from).fold(f64::INFINITY, f64::min);
-    let to = lines.iter().filter_map(|line| line.times.last()).copied().fold(0.0, f64::max);
+/// A line as dots, eight to a character.
+fn dots(figure: &Figure, line: &Line, columns: usize, rows: usize) -> String {
+    let top = line.values.iter().copied().fold(0.0, f64::max);
+    let (from, to) = (line.from, line.times.last().copied().unwrap_or(0.0));
     let mut grid = vec![0_u8; columns * rows];
-    for line in lines {
-        let heights = resample(line, from, to, columns * 2);
-        let mut before: Option<usize> = None;
-        for (x, height) in heights.into_iter().enumerate() {
-            let Some(height) = height else {
-                before = None;
-                continue;
-            };
-            let share = if top > 0.0 { (height / top).clamp(0.0, 1.0) } else { 0.0 };
-            let y = ((1.0 - share) * (rows * 4 - 1) as f64).round() as usize;
-            let (first, last) = before.map_or((y, y), |it| (it.min(y), it.max(y)));
-            for dot in first..=last {
-                grid[dot / 4 * columns + x / 2] |= dot_bit(x % 2, dot % 4);
-            }
-            before = Some(y);
+    let mut before: Option<usize> = None;
+    for (x, height) in resample(line, from, to, columns * 2).into_iter().enumerate() {
+        let Some(height) = height else {
+            before = None;
+            continue;
+        };
+        let share = if top > 0.0 { (height / top).clamp(0.0, 1.0) } else { 0.0 };
+        let y = ((1.0 - share) * (rows * 4 - 1) as f64).round() as usize;
+        let (first, last) = before.map_or((y, y), |it| (it.min(y), it.max(y)));
+        for dot in first..=last {
+            grid[dot / 4 * columns + x / 2] |= dot_bit(x % 2, dot % 4);
         }
+        before = Some(y);
     }
     let high = figure.unit.show(top);
     let low = figure.unit.show(0.0);
@@ -100,10 +99,6 @@ fn dots(figure: &Figure, lines: &[Line], columns: usize, rows: usize) -> String 
     let gap = columns.saturating_sub(left.chars().count() + right.chars().count());
     let _ = writeln!(text, "{:margin$} └{}", "", "─".repeat(columns));
     let _ = writeln!(text, "{:margin$}  {left}{:gap$}{right}", "", "");
-    if lines.len() > 1 {
-        let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
-        let _ = writeln!(text, "{:margin$}  {} lines: {}", "", lines.len(), names.join(", "));
-    }
     text
 }
 

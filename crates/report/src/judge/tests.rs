@@ -103,6 +103,20 @@ fn means_and_quantiles_are_taken_over_seeds() {
 }
 
 #[test]
+fn an_interval_stays_where_values_can_be() {
+    // Jain's index of the first window: 1, 1 and 0.5; of the second 1 throughout.
+    let runs = [
+        run("qcn", 1, [[1.0, 1.0], [5.0, 5.0]]),
+        run("qcn", 2, [[1.0, 1.0], [5.0, 5.0]]),
+        run("qcn", 3, [[0.0, 1.0], [5.0, 5.0]]),
+    ];
+    let verdict = only(claim(Reduce::Jain, Across::Every, Some(Bound::AtLeast(0.9))), &runs);
+    assert_eq!(verdict.interval.map(|(low, high)| (low > 0.0, high)), Some((true, 1.0)));
+    let verdict = only(claim(Reduce::Min, Across::Every, Some(Bound::AtLeast(0.9))), &runs);
+    assert_eq!(verdict.interval.map(|(low, high)| (low, high > 1.0)), Some((0.0, true)));
+}
+
+#[test]
 fn a_value_without_a_bound_is_only_reported() {
     let verdict = only(claim(Reduce::Sum, Across::Every, None), &runs());
     // Means of the two windows: 9.5, 10, 10.5; their median.

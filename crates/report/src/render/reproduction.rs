@@ -180,9 +180,7 @@ impl Page<'_> {
         let head = ["claim", "configuration", "wanted", "came out", "over the runs", "verdict"];
         let mut rows: Vec<Vec<String>> = Vec::new();
         for group in report.verdicts.chunk_by(|a, b| a.claim == b.claim && a.line == b.line) {
-            for (index, verdict) in group.iter().enumerate() {
-                rows.push(claim_cells(verdict, index == 0));
-            }
+            rows.extend(claim_rows(group));
         }
         self.rows(&head.map(str::to_owned), 2, &rows);
     }
@@ -248,8 +246,25 @@ impl Page<'_> {
     }
 }
 
-fn claim_cells(verdict: &Verdict, is_first: bool) -> Vec<String> {
-    let claim = if is_first { escaped(&verdict.claim) } else { String::new() };
+/// The verdicts on one claim; configurations in which it came out alike share a row.
+fn claim_rows(verdicts: &[Verdict]) -> Vec<Vec<String>> {
+    let mut rows: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for verdict in verdicts {
+        let (name, outcome) = (code(&verdict.configuration), outcome(verdict));
+        match rows.iter_mut().find(|(_, it)| *it == outcome) {
+            Some((names, _)) => names.push(name),
+            None => rows.push((vec![name], outcome)),
+        }
+    }
+    let mut claim = verdicts.first().map_or_else(String::new, |it| escaped(&it.claim));
+    let row = |(names, outcome): (Vec<String>, Vec<String>)| {
+        [std::mem::take(&mut claim), names.join(", ")].into_iter().chain(outcome).collect()
+    };
+    rows.into_iter().map(row).collect()
+}
+
+/// What was wanted, what came out, its spread over runs, and the verdict.
+fn outcome(verdict: &Verdict) -> Vec<String> {
     let mut shown = escaped(&verdict.shown);
     if let Some(why) = verdict.problem.as_ref().or(verdict.decided_by.as_ref()) {
         let _ = write!(shown, " ({})", escaped(why));
@@ -260,14 +275,7 @@ fn claim_cells(verdict: &Verdict, is_first: bool) -> Vec<String> {
         None => "reported",
     };
     let wanted = if verdict.holds.is_some() { escaped(&verdict.wanted) } else { String::new() };
-    vec![
-        claim,
-        code(&verdict.configuration),
-        wanted,
-        shown,
-        escaped(&verdict.shown_spread()),
-        state.to_owned(),
-    ]
+    vec![wanted, shown, escaped(&verdict.shown_spread()), state.to_owned()]
 }
 
 fn heading(scenario: &SuiteScenario) -> String {
@@ -371,7 +379,9 @@ mod tests {
             says: "It says.\n\nAnd more.".to_owned(),
             differs: "It differs.".to_owned(),
             complete: true,
-            verdicts: vec![verdict("q/long", Some(true)), verdict("p", Some(false)), verdict("r", None)],
+            verdicts: [("q/long", Some(true)), ("p", Some(false)), ("r", None), ("q/short", Some(true))]
+                .map(|(name, holds)| verdict(name, holds))
+                .to_vec(),
             figures,
             facts: [("version", "1"), ("seeds", "1 to 2"), ("digest", "abc"), ("set: --quick", "yes")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -403,7 +413,7 @@ mod tests {
             "## b1: One: two?",
             "After A Deck, p. 3.",
             "It says.\n\nAnd more.",
-            "| a\\|b of \\*->h7 is small | `q/long` | ≤ 3 B | 2 B | 1.00 … 3.00 B | holds |",
+            "| a\\|b of \\*->h7 is small | `q/long`, `q/short` | ≤ 3 B | 2 B | 1.00 … 3.00 B | holds |",
             "|  | `p` | ≤ 3 B | 2 B | 1.00 … 3.00 B | **fails** |",
             "|  | `r` |  | 2 B | 1.00 … 3.00 B | reported |",
             "![Queue](s/b1-queue.svg)\n\n**Queue**, after p. 4. Bars.",

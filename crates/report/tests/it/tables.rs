@@ -1,6 +1,7 @@
 //! Tables and plots as a terminal shows them.
 
 use crate::pages::{large, small};
+use quell_report::figure::Body;
 use quell_report::text::{Style, claims_table, summary};
 
 #[test]
@@ -29,9 +30,20 @@ fn a_summary_fits_a_screen() {
     let text = summary(&small(), Style::default());
     assert!(text.lines().count() <= 60, "{} lines", text.lines().count());
     assert!(text.lines().all(|line| line.chars().count() <= 130));
-    assert!(text.contains("560 kB ┤") && text.contains("└──"), "no plot in {text}");
+    let named = |name: &str| text.lines().any(|line| line.starts_with(&format!("  {name} ")));
+    assert!(named("none") && named("qcn"), "lines of one panel have no names in {text}");
     assert!(text.contains("qcn h3->h5  ▅"), "no rows of blocks in {text}");
     assert!(text.contains("4 more figures"));
+}
+
+#[test]
+fn a_line_by_itself_is_plotted_with_its_axes() {
+    let mut figure = small().figures.remove(0);
+    if let Body::Lines(lines) = &mut figure.panels[0].body {
+        lines.truncate(1);
+    }
+    let text = figure.to_text();
+    assert!(text.contains(" kB ┤") && text.contains("└──"), "no plot in {text}");
 }
 
 #[test]

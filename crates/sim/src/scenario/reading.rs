@@ -275,6 +275,9 @@ impl Sections {
         };
         let plain = |name: &'static str, log: &mut Log| {
             let (table, origin) = table(name);
+            // What is no table at all has been said to be none; that its keys are missing then says nothing.
+            let mut unheard = Log::new("");
+            let log = if top.is_wrong(&[name]) { &mut unheard } else { log };
             Section::check(name, name, table, &origin, log)
         };
         let run = plain("run", log);
@@ -352,7 +355,10 @@ impl Sections {
             flow_sections.resize(traffic.flows.len(), section);
         }
         if whole && traffic.flows.is_empty() {
-            log.wrong(&self.top.origin, "nothing is sent").hint("write a [[traffic]] with `from` and `to`");
+            if !self.top.is_wrong(&["traffic"]) {
+                log.wrong(&self.top.origin, "nothing is sent")
+                    .hint("write a [[traffic]] with `from` and `to`");
+            }
             whole = false;
         }
         let in_use = traffic.flows.iter().fold(0, |bits, flow| bits | 1 << flow.priority.get());

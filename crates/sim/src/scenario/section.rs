@@ -3,7 +3,7 @@
 use super::keys::{Form, Given, Key, When, keys};
 use super::problem::{Log, either, suggest};
 use super::units::{self, Kind, Ratio, Span, UnitError};
-use super::value::{Data, Origin, Table, Value};
+use super::value::{Data, LARGEST, Origin, Table, Value};
 use quell_proto::control::qcn;
 use quell_proto::units::{Bytes, Duration, Priority, Rate};
 use std::collections::BTreeSet;
@@ -509,6 +509,10 @@ fn count(value: &Value, least: u64, most: u64) -> Result<u64, Wrong> {
         (format!("expected a whole number, {range}{found}"), None)
     };
     let Data::Integer(number) = value.data else {
+        let is_beyond = |text: &str| text.len() > 18 && text.bytes().all(|it| it.is_ascii_digit());
+        if value.text().is_some_and(is_beyond) {
+            return Err(("it is too large".to_owned(), Some(LARGEST.to_owned())));
+        }
         return Err(expected(&format!(", found {}", value.what())));
     };
     u64::try_from(number).ok().filter(|number| (least..=most).contains(number)).ok_or_else(|| expected(""))

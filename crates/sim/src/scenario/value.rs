@@ -203,11 +203,22 @@ pub(crate) fn parse(file: &str, text: &str, log: &mut Log) -> Table {
     let source = Source { file: Arc::from(file), lines: line_starts(text) };
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
-        let origin = source.origin(error.span().map_or(0, |span| span.start));
-        log.wrong(&origin, error.message());
+        let span = error.span().unwrap_or_default();
+        let origin = source.origin(span.start);
+        match text.get(span).filter(|_| error.message() == "duplicate key") {
+            Some(key) => log
+                .wrong(&origin, format!("`{}` is stated twice", key.trim()))
+                .hint("keep one of them; what belongs to a table stands under one heading"),
+            None => {
+                log.wrong(&origin, error.message());
+            }
+        }
     }
     source.table(table.get_ref(), log)
 }
+
+/// What is said of a whole number that is beyond TOML's.
+pub(crate) const LARGEST: &str = "a whole number, such as a seed, is at most 9223372036854775807";
 
 struct Source {
     file: Arc<str>,
@@ -239,7 +250,7 @@ impl Source {
             DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
                 Ok(number) => Data::Integer(number),
                 Err(_) => {
-                    log.wrong(&origin, format!("{number} is too large to be counted"));
+                    log.wrong(&origin, format!("{number} is too large")).hint(LARGEST);
                     Data::Integer(0)
                 }
             },

@@ -549,6 +549,44 @@ fn a_flag_is_named_where_it_is_wrong() {
 }
 
 #[test]
+fn a_key_that_is_there_twice_is_named() {
+    assert_snapshot!(instead("hosts = 4", "hosts = 4\nhosts = 5"), @"
+    a.toml:7: `hosts` is stated twice
+    hint: keep one of them; what belongs to a table stands under one heading
+    ");
+    assert_snapshot!(and("[topology]"), @"
+    a.toml:22: `topology` is stated twice
+    hint: keep one of them; what belongs to a table stands under one heading
+    ");
+}
+
+#[test]
+fn what_is_no_table_is_not_told_that_its_keys_are_missing() {
+    let said = |path: &str| set(RIGHT, &[(path, "3")]).unwrap_err().to_string();
+    assert_snapshot!(said("run"), @"--set run=3: `run` is `3`: expected a table, found a number");
+    assert_snapshot!(said("topology"), @"--set topology=3: `topology` is `3`: expected a table, found a number");
+    assert_snapshot!(said("traffic"), @"
+    --set traffic=3: `traffic` is `3`: expected a list of tables, found a number
+    hint: write each as [[traffic]], or a list of { … }
+    ");
+}
+
+#[test]
+fn a_number_beyond_what_a_file_can_state_is_told_the_largest() {
+    assert_snapshot!(instead("hosts = 4", "hosts = 9223372036854775808"), @"
+    a.toml:6: 9223372036854775808 is too large
+    hint: a whole number, such as a seed, is at most 9223372036854775807
+    ");
+    let wrong = set(RIGHT, &[("run.seed", "9223372036854775808")]).unwrap_err();
+    assert_snapshot!(wrong.to_string(), @"
+    --set run.seed=9223372036854775808: `run.seed` is `9223372036854775808`: it is too large
+    hint: a whole number, such as a seed, is at most 9223372036854775807
+    ");
+    let largest = set(RIGHT, &[("run.seed", "9223372036854775807")]).unwrap();
+    assert_eq!(largest.seed, 9_223_372_036_854_775_807);
+}
+
+#[test]
 fn many_problems_are_shown_at_once_and_by_line() {
     let text = RIGHT.replace("10ms", "10").replace("hosts = 4", "hosts = \"four\"").replace("44kB", "120kB");
     assert_snapshot!(said(&text), @r#"
