@@ -388,9 +388,9 @@ mod tests {
                 .to_vec(),
             ..Report::default()
         };
-        let scenario = |name: &str, report| SuiteScenario {
+        let scenario = |name: &str, report: Option<Report>| SuiteScenario {
             name: name.to_owned(),
-            trouble: (report == None).then(|| "b2.toml:3: no".to_owned()),
+            trouble: report.is_none().then(|| "b2.toml:3: no".to_owned()),
             report,
             ..SuiteScenario::default()
         };
