@@ -298,6 +298,55 @@ fn every_page_is_in_the_index() {
 }
 
 #[test]
+fn a_reproduction_page_is_that_of_the_scenarios_as_they_are() {
+    let mut wrong = Vec::new();
+    let home = root().join("docs/reproduction");
+    let pages = if home.exists() { files_in(&home, "md") } else { Vec::new() };
+    for page in pages {
+        let family = page.file_stem().expect("a name").to_string_lossy().into_owned();
+        let words = text(&page);
+        let of_family = |id: &String| id.starts_with(&format!("{family}/"));
+        let scenarios: Vec<Scenario> =
+            scenarios().into_iter().filter(|(id, _)| of_family(id)).map(|(_, it)| it).collect();
+        assert!(!scenarios.is_empty(), "{}: there is no family {family}", shown(&page));
+        wrong.extend(
+            scenarios.iter().flat_map(|it| parted(&words, it)).map(|it| format!("{}: {it}", shown(&page))),
+        );
+        let pictures = files_in(&page.with_extension(""), "svg");
+        let name = |it: &PathBuf| it.file_name().expect("a name").to_string_lossy().into_owned();
+        let unused = pictures.iter().map(name).filter(|it| !words.contains(&format!("{family}/{it})")));
+        wrong.extend(unused.map(|it| format!("{}: has no picture {it}", shown(&page))));
+    }
+    none(&wrong);
+}
+
+/// What a scenario says and a reproduction page does not. Such a page is made again by its first command.
+fn parted(page: &str, scenario: &Scenario) -> Vec<String> {
+    let page = page.replace('\\', "");
+    let prose = [Some(&scenario.title), scenario.shows.as_ref(), scenario.about.as_ref()];
+    let prose = prose.into_iter().chain([scenario.says.as_ref(), scenario.differs.as_ref()]).flatten();
+    let claims = scenario.claims.iter().map(|it| &it.text);
+    let mut said: Vec<String> = prose.chain(claims).map(|it| it.trim().replace('\\', "")).collect();
+    said.extend(scenario.configurations.iter().map(|it| format!("`{}`", it.name)));
+    said.retain(|it| !page.contains(it.as_str()));
+    said.into_iter().map(|it| format!("{} says, and it does not: {it}", scenario.id)).collect()
+}
+
+#[test]
+fn a_page_that_parted_from_its_scenario_is_seen() {
+    let scenario = scenario_of("qau/b7", false);
+    let mut page =
+        [&scenario.title, scenario.shows.as_ref().expect("a source")].map(String::as_str).join("\n");
+    let prose = [&scenario.about, &scenario.says, &scenario.differs].map(|it| it.clone().unwrap_or_default());
+    page.push_str(&prose.join("\n"));
+    scenario.configurations.iter().for_each(|it| page.push_str(&format!("`{}`\n", it.name)));
+    let claims: Vec<String> = scenario.claims.iter().map(|it| it.text.replace('*', "\\*")).collect();
+    assert_eq!(parted(&format!("{page}{}", claims.join("\n")), &scenario), [""; 0]);
+    assert_eq!(parted(&format!("{page}{}", claims[1..].join("\n")), &scenario).len(), 1);
+    assert_eq!(parted("", &scenario).len(), 5 + scenario.claims.len() + scenario.configurations.len());
+}
+
+#[test]
 fn the_documents_name_only_scenarios_and_commands_that_exist() {
     let ids: BTreeSet<String> = scenarios().into_keys().collect();
     let families: BTreeSet<&str> = ids.iter().filter_map(|it| it.split('/').next()).collect();
@@ -308,7 +357,8 @@ fn the_documents_name_only_scenarios_and_commands_that_exist() {
         let is_of_a_name = |it: char| it.is_ascii_alphanumeric() || "/-_.".contains(it);
         for name in text.split(|it| !is_of_a_name(it)).map(|it| it.trim_matches(['.', '/'])) {
             let parts: Vec<&str> = name.split('/').collect();
-            if parts.len() == 2 && families.contains(parts[0]) && !ids.contains(name) {
+            let is_picture = name.ends_with(".svg");
+            if parts.len() == 2 && families.contains(parts[0]) && !ids.contains(name) && !is_picture {
                 wrong.push(format!("{}: there is no scenario {name}", shown(&page)));
             }
         }

@@ -57,6 +57,64 @@ fn a_suite_runs_every_scenario_and_ends_with_one_table_and_one_report() {
 }
 
 #[test]
+fn a_reproduction_page_is_made_with_the_suite_or_afterwards_and_is_the_same() {
+    let desk = desk();
+    let said = "says = \"Its page 3 says so.\"\ndiffers = \"\"\"\nIn nothing.\n\"\"\"\n";
+    let more = "\n[[figure]]\nkind = \"queue\"\ntitle = \"Redrawn\"\nshows = \"p. 4\"\n";
+    desk.write("mine/a.toml", format!("{said}{}", tiny(more)));
+    let did = desk.quell("suite --from mine --out out --page pages/mine.md");
+    did.exits(0);
+    assert!(did.stdout.contains("page   pages/mine.md"), "{did:?}");
+    let page = desk.read("pages/mine.md");
+    let document: Value = desk.json("report out --json");
+    for verdict in
+        document["scenarios"].as_array().unwrap().iter().flat_map(|it| it["verdicts"].as_array().unwrap())
+    {
+        let (claim, shown) = (verdict["claim"].as_str().unwrap(), verdict["shown"].as_str().unwrap());
+        assert!(page.contains(claim) && page.contains(shown), "{claim} {shown}\n{page}");
+    }
+    for part in [
+        "Its page 3 says so.",
+        "In nothing.",
+        "**Redrawn**, after p. 4.",
+        "quell suite mine --from mine",
+        "](mine/fairness.svg)",
+        document["digest"].as_str().unwrap(),
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    let redrawn = |it: &String| it.starts_with("a-");
+    let pictures = files(&desk.path("pages/mine"));
+    assert_eq!(pictures.iter().filter(|it| redrawn(it)).count(), 1, "{pictures:?}");
+    assert!(pictures.iter().all(|it| page.contains(&format!("](mine/{it})"))), "{pictures:?}");
+
+    desk.write("pages/mine/a-99-old.svg", "");
+    desk.quell("report out --page again/mine.md").exits(0);
+    assert_eq!(desk.read("again/mine.md"), page);
+    desk.quell("report out --page pages/mine.md").exits(0);
+    assert_eq!(files(&desk.path("pages/mine")), pictures, "a picture that the page has no more is removed");
+    let did = desk.quell("report out/a --page pages/a.md");
+    did.exits(2);
+    assert!(did.stderr.contains("out/a: is not the folder of a suite\nhint: "), "{did:?}");
+}
+
+#[test]
+fn a_suite_is_reported_again_from_its_recordings() {
+    let desk = desk();
+    let made = desk.json("suite --from mine --out out --json");
+    let page = desk.read("out/report.html");
+    fs::remove_file(desk.path("out/report.html")).unwrap();
+    let again = desk.json("report out --json");
+    assert_eq!((&again["digest"], &again["answer"]), (&made["digest"], &made["answer"]));
+    assert_eq!(desk.read("out/report.html"), page);
+    fs::remove_dir_all(desk.path("out/b")).unwrap();
+    let did = desk.quell("report out");
+    did.exits(2);
+    assert!(did.stdout.contains("b could not be run"), "{did:?}");
+    assert!(did.stdout.contains("a         qcn"), "the rest is reported: {did:?}");
+}
+
+#[test]
 fn the_distance_from_what_is_fair_is_that_of_the_recorded_rates() {
     let desk = desk();
     let document = desk.json("suite --from mine --out out --json");

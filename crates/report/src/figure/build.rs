@@ -42,8 +42,9 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
             panels
         }
         FigureKind::Shares => bar_panels(&parts, &mut palette),
-        _ if spec.overlay => vec![overlay(spec.kind, &parts, &mut palette)],
-        _ => parts.iter().map(|part| panel(spec.kind, part, &mut palette)).collect(),
+        FigureKind::Pause => row_panels(&parts),
+        _ if spec.overlay => vec![overlay(&parts, &mut palette)],
+        _ => parts.iter().map(|part| panel(part, Body::Lines(part.lines(&mut palette)))).collect(),
     };
     let has_bands = panels.iter().all(Panel::has_bands);
     let mut caption = caption(spec.kind, &parts, has_bands);
@@ -95,21 +96,37 @@ impl Part<'_> {
         self.runs.iter().flat_map(|run| &run.lines).filter(move |line| line.name == name)
     }
 
-    fn lines(&self, kind: FigureKind, palette: &mut Palette) -> Vec<Line> {
+    fn lines(&self, palette: &mut Palette) -> Vec<Line> {
         let Some(longest) = self.runs.iter().max_by_key(|run| run.times.len()) else { return Vec::new() };
         self.names()
             .into_iter()
             .map(|name| {
                 let runs: Vec<&DrawnLine> = self.lines_named(name).collect();
-                let (values, band) = match kind {
-                    FigureKind::Pause => (mean_over_runs(&runs), None),
-                    _ => over_runs(&runs),
-                };
+                let (values, band) = over_runs(&runs);
                 let times = longest.times[..values.len().min(longest.times.len())].to_vec();
                 let colour = palette.colour(name);
                 Line { name: name.to_owned(), from: longest.from, times, values, band, colour, dashed: false }
             })
             .collect()
+    }
+
+    /// A row for each name: the mean over runs, in which a run without that row was never held.
+    fn rows(&self, names: &[&str]) -> Vec<Line> {
+        let Some(longest) = self.runs.iter().max_by_key(|run| run.times.len()) else { return Vec::new() };
+        let value = |name: &str, index: usize| {
+            let held = self.lines_named(name).filter_map(|line| line.values.get(index)).sum::<f64>();
+            held / self.runs.len() as f64
+        };
+        let row = |name: &&str| Line {
+            name: (*name).to_owned(),
+            from: longest.from,
+            times: longest.times.clone(),
+            values: (0..longest.times.len()).map(|index| value(name, index)).collect(),
+            band: None,
+            colour: 0,
+            dashed: false,
+        };
+        names.iter().map(row).collect()
     }
 
     fn grove(&self) -> Grove<'_> {
@@ -155,33 +172,31 @@ fn over_runs(runs: &[&DrawnLine]) -> Spread {
     (middle, band)
 }
 
-fn mean_over_runs(runs: &[&DrawnLine]) -> Vec<f64> {
-    let points = runs.iter().map(|run| run.values.len()).max().unwrap_or(0);
-    let at =
-        |index: usize| runs.iter().filter_map(|run| run.values.get(index).copied()).collect::<Vec<f64>>();
-    (0..points).map(|index| stats::mean(&at(index)).unwrap_or(0.0)).collect()
-}
-
-fn panel(kind: FigureKind, part: &Part<'_>, palette: &mut Palette) -> Panel {
-    let lines = part.lines(kind, palette);
-    let body = if kind == FigureKind::Pause { Body::Rows(lines) } else { Body::Lines(lines) };
+fn panel(part: &Part<'_>, body: Body) -> Panel {
     let title = part.configuration.to_owned();
     Panel { title, body, references: part.references(), instants: part.instants() }
 }
 
-fn overlay(kind: FigureKind, parts: &[Part<'_>], palette: &mut Palette) -> Panel {
+/// The panels of a timeline: all have the rows of all.
+fn row_panels(parts: &[Part<'_>]) -> Vec<Panel> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in parts.iter().flat_map(Part::names) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    parts.iter().map(|part| panel(part, Body::Rows(part.rows(&names)))).collect()
+}
+
+fn overlay(parts: &[Part<'_>], palette: &mut Palette) -> Panel {
     let mut all = Panel {
         title: String::new(),
-        body: if kind == FigureKind::Pause { Body::Rows(Vec::new()) } else { Body::Lines(Vec::new()) },
+        body: Body::Lines(Vec::new()),
         references: Vec::new(),
         instants: parts.first().map_or_else(Vec::new, Part::instants),
     };
     for part in parts {
-        let mut one = panel(kind, part, palette);
-        if let Body::Rows(rows) = &mut one.body {
-            rows.iter_mut().for_each(|row| row.name = format!("{} {}", part.configuration, row.name));
-        }
-        all.take_in(one);
+        all.take_in(panel(part, Body::Lines(part.lines(palette))));
     }
     all
 }

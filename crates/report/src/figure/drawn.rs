@@ -177,9 +177,9 @@ fn quantity(kind: FigureKind, class: EntityClass) -> Quantity {
 /// Puts together what would be too much to tell apart.
 fn arrange(spec: &FigureSpec, configuration: &str, lines: Vec<DrawnLine>) -> (Vec<DrawnLine>, String) {
     let count = lines.len();
+    let held = |line: &DrawnLine| line.values.iter().sum::<f64>();
     match spec.kind {
-        FigureKind::Pause if count > MOST_ROWS => {
-            let held = |line: &DrawnLine| line.values.iter().sum::<f64>();
+        FigureKind::Pause if lines.iter().filter(|line| held(line) > 0.0).count() > MOST_ROWS => {
             let mut order: Vec<usize> = (0..count).collect();
             order.sort_by(|&a, &b| held(&lines[b]).total_cmp(&held(&lines[a])));
             let mut kept = order[..MOST_ROWS].to_vec();
@@ -187,7 +187,11 @@ fn arrange(spec: &FigureSpec, configuration: &str, lines: Vec<DrawnLine>) -> (Ve
             let lines = kept.into_iter().map(|index| lines[index].clone()).collect();
             (lines, format!("Of {count} rows the {MOST_ROWS} held longest are shown."))
         }
-        FigureKind::Pause => (lines, String::new()),
+        FigureKind::Pause => {
+            let lines: Vec<DrawnLine> = lines.into_iter().filter(|line| held(line) > 0.0).collect();
+            let left_out = "Those that were never held are left out.".to_owned();
+            (lines, if count > 0 { left_out } else { String::new() })
+        }
         FigureKind::Shares if count > MOST_BARS => {
             let values: Vec<f64> = lines.iter().filter_map(|line| line.values.first().copied()).collect();
             let bar = |name: &str, q: f64| DrawnLine {

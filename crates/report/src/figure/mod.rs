@@ -288,6 +288,11 @@ impl Panel {
 }
 
 impl Body {
+    /// How many groups of bars it has.
+    fn groups(&self) -> usize {
+        if let Body::Bars(groups) = self { groups.len() } else { 0 }
+    }
+
     fn label(&mut self, run: &str) {
         match self {
             Body::Lines(lines) | Body::Rows(lines) => {

@@ -48,11 +48,14 @@ struct Layout {
     /// Top and height of each panel's plot.
     boxes: Vec<(f64, f64)>,
     bottom: f64,
-    /// What the values of each panel are divided by; the same for all unless axes are their own.
+    /// Where the axis of each panel ends, in its unit.
     tops: Vec<f64>,
-    unit: Scaled,
+    /// The unit of each panel; the same for all unless axes are their own.
+    units: Vec<Scaled>,
     time: Scaled,
     common: bool,
+    /// The most groups of bars that a panel has.
+    most_groups: usize,
 }
 
 impl Layout {
@@ -72,10 +75,10 @@ impl Layout {
         let tops: Vec<f64> = figure.panels.iter().map(Panel::top).collect();
         let most = tops.iter().copied().fold(0.0, f64::max);
         let common = figure.has_common_scale();
-        let unit = figure.unit.scale_for(most);
-        let tops =
-            tops.iter().map(|top| if common { most } else { *top }).map(|it| round_up(it / unit.divisor));
-        let tops: Vec<f64> = tops.collect();
+        let tops: Vec<f64> = tops.iter().map(|top| if common { most } else { *top }).collect();
+        let units: Vec<Scaled> = tops.iter().map(|top| figure.unit.scale_for(*top)).collect();
+        let tops: Vec<f64> =
+            tops.iter().zip(&units).map(|(top, unit)| round_up(top / unit.divisor)).collect();
         let labels = if has_rows {
             let names = lines_in(figure).map(|line| width(&line.name, SMALL));
             names.chain(branches_in(figure).map(label_width)).fold(0.0, f64::max)
@@ -100,9 +103,10 @@ impl Layout {
             boxes: Vec::new(),
             bottom: 6.0,
             tops,
-            unit,
+            units,
             time: time_unit(figure),
             common,
+            most_groups: figure.panels.iter().map(|panel| panel.body.groups()).max().unwrap_or(0),
         };
         for row in figure.panels.chunks(columns) {
             let title = if row.iter().any(|panel| !panel.title.is_empty()) { 18.0 } else { 4.0 };
@@ -120,6 +124,10 @@ impl Layout {
         layout
     }
 
+    fn has_one_unit(&self) -> bool {
+        self.units.windows(2).all(|pair| pair[0].name == pair[1].name)
+    }
+
     fn x_of(&self, index: usize) -> f64 {
         self.left + (index % self.columns) as f64 * (self.plot_width + self.gap)
     }
@@ -127,25 +135,25 @@ impl Layout {
     fn draw_panel(&self, svg: &mut Svg, figure: &Figure, index: usize, panel: &Panel) {
         let (y, height) = self.boxes[index];
         let x = self.x_of(index);
+        let unit = self.units[index];
         if !panel.title.is_empty() {
-            svg.text(
-                x,
-                y - 6.0,
-                &shortened(&panel.title, self.plot_width, BODY),
-                &Text { bold: true, ..Text::body() },
-            );
+            // Where units differ, the name of the axis cannot say them.
+            let suffix = if self.has_one_unit() { String::new() } else { format!(" ({})", unit.name) };
+            let title = shortened(&panel.title, self.plot_width - width(&suffix, BODY), BODY);
+            svg.text(x, y - 6.0, &format!("{title}{suffix}"), &Text { bold: true, ..Text::body() });
         }
-        let vertical = Scale::new((0.0, self.tops[index]), (y + height, y));
+        let values = Scale::new((0.0, self.tops[index]), (y + height, y));
+        let vertical = Scale::new((0.0, self.tops[index] * unit.divisor), (y + height, y));
         let is_last = index + self.columns >= figure.panels.len();
         match &panel.body {
             Body::Lines(lines) => {
                 let across = self.time_scale(figure, x);
                 let labelled = index.is_multiple_of(self.columns) || !self.common;
-                self.draw_values(svg, (x, y, height), vertical, labelled);
+                self.draw_values(svg, (x, y, height), values, labelled);
                 self.draw_times(svg, (x, y, height), across, is_last || !self.common);
                 self.draw_instants(svg, panel, across, (y, height));
                 for reference in &panel.references {
-                    let level = vertical.place(reference.value / self.unit.divisor);
+                    let level = vertical.place(reference.value);
                     svg.line((x, level), (x + self.plot_width, level), "#555", 1.0, Some("6 3"));
                 }
                 if panel.has_bands() {
@@ -184,10 +192,10 @@ impl Layout {
                 self.draw_instants(svg, panel, across, (y, height));
             }
             Body::Bars(groups) => {
-                self.draw_values(svg, (x, y, height), vertical, true);
+                self.draw_values(svg, (x, y, height), values, true);
                 svg.line((x, y + height), (x + self.plot_width, y + height), "#000", 1.0, None);
                 for reference in &panel.references {
-                    let level = vertical.place(reference.value / self.unit.divisor);
+                    let level = vertical.place(reference.value);
                     svg.line((x, level), (x + self.plot_width, level), "#555", 1.0, Some("6 3"));
                 }
                 self.draw_groups(svg, groups, (x, y + height), vertical);
@@ -217,7 +225,7 @@ impl Layout {
     fn draw_times(&self, svg: &mut Svg, (x, y, height): (f64, f64, f64), scale: Scale, labelled: bool) {
         let floor = y + height;
         svg.line((x, floor), (x + self.plot_width, floor), "#000", 1.0, None);
-        for (value, label) in scale.ticks(64.0) {
+        for (value, label) in scale.ticks(50.0) {
             let place = scale.place(value);
             svg.line((place, floor), (place, floor + TICK), "#000", 1.0, None);
             if labelled {
@@ -236,7 +244,7 @@ impl Layout {
 
     fn draw_band(&self, svg: &mut Svg, line: &Line, opacity: f64, (across, vertical): (Scale, Scale)) {
         let Some((low, high)) = &line.band else { return };
-        let level = |value: f64| vertical.place(value / self.unit.divisor);
+        let level = |value: f64| vertical.place(value);
         let (mut upper, mut lower) = (Vec::new(), Vec::new());
         for (x, part) in self.grains(line, across) {
             let most = high.get(part.clone()).into_iter().flatten().copied().reduce(f64::max);
@@ -263,7 +271,7 @@ impl Layout {
                 Some(_) => stats::mean(values).into_iter().collect(),
                 None => extremes(values),
             };
-            points.extend(levels.into_iter().map(|it| (x, vertical.place(it / self.unit.divisor))));
+            points.extend(levels.into_iter().map(|it| (x, vertical.place(it))));
         }
         let colour = COLOURS[line.colour % COLOURS.len()];
         match points.as_slice() {
@@ -353,7 +361,7 @@ impl Layout {
     }
 
     fn draw_groups(&self, svg: &mut Svg, groups: &[Group], (x, floor): (f64, f64), vertical: Scale) {
-        let slot = self.plot_width / groups.len().max(1) as f64;
+        let slot = self.slot();
         let labels = self.group_labels(groups);
         for (index, group) in groups.iter().enumerate() {
             let left = x + slot * index as f64;
@@ -377,7 +385,7 @@ impl Layout {
     }
 
     fn draw_bar(&self, svg: &mut Svg, bar: &Bar, (x, floor, bar_width): (f64, f64, f64), vertical: Scale) {
-        let level = |value: f64| vertical.place(value / self.unit.divisor);
+        let level = |value: f64| vertical.place(value);
         let top = level(bar.value);
         let colour = COLOURS[bar.colour % COLOURS.len()];
         let opacity = if bar.dashed { "0.35" } else { "0.85" };
@@ -397,8 +405,13 @@ impl Layout {
         }
     }
 
+    /// The width that a group of bars has, in all panels alike.
+    fn slot(&self) -> f64 {
+        self.plot_width / self.most_groups.max(1) as f64
+    }
+
     fn group_labels(&self, groups: &[Group]) -> GroupLabels {
-        let slot = self.plot_width / groups.len().max(1) as f64;
+        let slot = self.slot();
         let fits = |group: &Group| lines_of(&group.name, slot).iter().all(|part| width(part, SMALL) <= slot);
         if groups.iter().all(fits) {
             let most = groups.iter().map(|group| lines_of(&group.name, slot).len()).max().unwrap_or(1);
@@ -415,7 +428,8 @@ impl Layout {
         let has_bars = figure.panels.iter().any(|panel| matches!(panel.body, Body::Bars(_)));
         let mut bottom = self.bottom;
         if !has_rows {
-            let name = named(figure.quantity(), self.unit.name);
+            let unit = self.units.first().filter(|_| self.has_one_unit()).map_or("", |unit| unit.name);
+            let name = named(figure.quantity(), unit);
             for (y, height) in self.boxes.iter().step_by(self.columns) {
                 let (x, y) = (12.0, y + height / 2.0);
                 let turn = format!(r#" transform="rotate(-90 {x:.1} {y:.1})""#);
