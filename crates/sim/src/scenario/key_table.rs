@@ -242,7 +242,7 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "most_delay", Form::Count(1, 16_383), By("32"), "The last entry of the table, in frame times (max_ipd); entries rise evenly to it, and a rate is the line's over one plus its entry.").when(IB_CC).source(IBA),
     key("scheme", "increase", Form::Count(1, 255), By("1"), "What a returned mark adds to the index (CCTI_Increase, ipd_idx_incr).").when(IB_CC).source(IBA),
     key("scheme", "least", Form::Count(0, 255), By("0"), "What the timer never takes the index below (CCTI_Min).").when(IB_CC).source(IBA),
-    key("scheme", "timer", Form::Time(1_000, MOST_TIME / 1000), By("150us"), "Time after which the index falls by one (CCTI_Timer, rec_time).").when(IB_CC).source(IBA),
+    key("scheme", "timer", Form::Time(1_000, MOST_TIME / 1000), By("500us"), "Time after which the index falls by one (CCTI_Timer, rec_time).").when(IB_CC).source(IBA),
     key("scheme", "cnm_priority", Form::Count(0, 7), By("6"), "Priority of what is told to sources; not one that data uses.").when(NOT_QCN),
     key("scheme", "cnm_frame", FRAME, By("64B"), "Length of what is told to sources.").when(NOT_QCN),
 

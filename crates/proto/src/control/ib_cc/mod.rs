@@ -7,9 +7,9 @@
 //! of the table and the period of the timer, and what suits one network and traffic does not suit another.
 //!
 //! Names are the annex's, with those of "2-point QCN vs ECM" (IBM 2007), "QCN vs. IBA CM", behind them. That
-//! document gives no values. The defaults are ours, tuned to four greedy sources on 10 Gb/s: marks come back no faster
-//! than frames leave the queue, so a timer that is shorter than what is left between two marks of a flow undoes them
-//! all, and a mark on every frame cuts deeper than the timer can mend.
+//! document gives no values. The defaults are ours, tuned to some dozens of sources on 10 Gb/s: marks come back no
+//! faster than frames leave the queue, so a timer that is shorter than the time between two marks of one flow
+//! undoes them all, and a mark on every frame cuts deeper than the timer can mend.
 
 mod marker;
 mod reaction;
@@ -110,7 +110,7 @@ impl Default for ReactionConfig {
             table: Table { limit: 255, most: 32 },
             increase: 1,
             least: 0,
-            timer: Duration::from_us(150),
+            timer: Duration::from_us(500),
         }
     }
 }

@@ -75,7 +75,8 @@ mod tests {
 
     /// The index is the delay in frame times.
     fn coarse() -> ReactionConfig {
-        ReactionConfig { table: Table { limit: 127, most: 127 }, ..ReactionConfig::default() }
+        let (table, timer) = (Table { limit: 127, most: 127 }, Duration::from_us(150));
+        ReactionConfig { table, timer, ..ReactionConfig::default() }
     }
 
     fn at(us: u64) -> Instant {
