@@ -26,6 +26,8 @@ pub(crate) enum Body {
     Data {
         /// Number of the frame in its flow.
         sequence: u32,
+        /// What the scheme has it carry: [`UNTAGGED`], the tag of its limiter ([`tag_of`]), or [`MARKED`].
+        tag: u32,
     },
     /// A congestion notification.
     Cnm {
@@ -38,6 +40,17 @@ pub(crate) enum Body {
         /// The node whose congestion point speaks.
         node: u32,
     },
+    /// A message of ECM.
+    Bcn {
+        /// Queue above set point, in units of 64 octets.
+        offset: i16,
+        /// Queue growth, in units of 64 octets.
+        delta: i16,
+        /// The congestion point that speaks: the wire behind its queue.
+        point: u32,
+    },
+    /// A mark that the receiver returns to the source.
+    Becn,
     /// 802.3x PAUSE.
     Pause {
         /// How long.
@@ -50,6 +63,17 @@ pub(crate) enum Body {
         /// How long.
         quanta: Quanta,
     },
+}
+
+/// The tag of data that nothing limits, and that nothing has marked.
+pub(crate) const UNTAGGED: u32 = 0;
+/// The tag of data that a switch has marked (FECN). Schemes that mark have no other tags.
+pub(crate) const MARKED: u32 = 1;
+
+/// The tag of data whose limiter answers to a congestion point.
+#[inline]
+pub(crate) fn tag_of(point: u32) -> u32 {
+    point + 1
 }
 
 impl Frame {
@@ -202,7 +226,14 @@ mod tests {
     use super::*;
 
     fn frame(flow: u32) -> Frame {
-        Frame { born: Instant::START, flow, to: 0, body: Body::Data { sequence: 0 }, length: 64, class: 0 }
+        Frame {
+            born: Instant::START,
+            flow,
+            to: 0,
+            body: Body::Data { sequence: 0, tag: UNTAGGED },
+            length: 64,
+            class: 0,
+        }
     }
 
     #[test]

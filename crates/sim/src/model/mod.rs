@@ -96,8 +96,8 @@ impl World {
         data.sort_unstable();
         data.dedup();
         let mut classes = data.clone();
-        if let Some(qcn) = plan.scheme.qcn() {
-            classes.push(qcn.cnm_priority);
+        if let Some(messages) = plan.scheme.messages() {
+            classes.push(messages.priority);
             classes.sort_unstable();
             classes.dedup();
         }

@@ -315,11 +315,17 @@ impl Net {
         handle
     }
 
+    /// The node that sends on a wire.
+    pub(crate) fn node_before(&self, wire: u32) -> u32 {
+        // Directions of a link stand side by side, and each ends where the other begins.
+        self.wires[wire as usize ^ 1].to_node
+    }
+
     /// A frame of data reached its receiver's memory at last.
     pub(crate) fn deliver(&mut self, handle: Handle) {
         let frame = self.pool.get(handle).frame;
         self.pool.free(handle);
-        let super::frame::Body::Data { sequence } = frame.body else {
+        let super::frame::Body::Data { sequence, .. } = frame.body else {
             unreachable!("only data is delivered");
         };
         let received = &mut self.received[frame.flow as usize];

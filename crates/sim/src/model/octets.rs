@@ -1,8 +1,8 @@
 //! The octets of simulated frames: `--wire-check` emits each one as it is sent, parses it, and compares; a capture
 //! takes those of the ports that were asked for.
 //!
-//! Nodes have the addresses that [`MacAddr::numbered`] gives them; a flow's number is its CN-TAG. Data carries its flow
-//! and number behind the EtherType for experiments.
+//! Nodes have the addresses that [`MacAddr::numbered`] gives them; a flow's number is its CN-TAG. Data carries its flow,
+//! number and tag behind the EtherType for experiments, and so do the messages of schemes whose formats are not known.
 
 use super::frame::{Body, Frame};
 use super::net::Net;
@@ -102,11 +102,16 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
     let cn_tag = Some(CnTag { flow: frame.flow as u16 });
     let priority = net.classes.get(frame.class as usize).copied().unwrap_or_default();
     Ok(match frame.body {
-        Body::Data { .. } => {
+        Body::Data { .. } | Body::Bcn { .. } | Body::Becn => {
             let flow = flow.ok_or_else(|| known("flow"))?;
+            let (to, from) = match frame.body {
+                Body::Data { .. } => (flow.to, flow.from),
+                Body::Bcn { point, .. } => (flow.from, net.node_before(point)),
+                _ => (flow.from, flow.to),
+            };
             let header = Header {
-                destination: MacAddr::numbered(flow.to),
-                source: MacAddr::numbered(flow.from),
+                destination: MacAddr::numbered(to),
+                source: MacAddr::numbered(from),
                 tags: tags(priority)?,
                 cn_tag,
                 ether_type: EtherType::EXPERIMENT,
@@ -144,14 +149,21 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
     })
 }
 
-/// What a frame of data carries: its flow and its number.
-fn payload(frame: &Frame) -> [u8; 8] {
-    let sequence = match frame.body {
-        Body::Data { sequence } => sequence,
-        Body::Cnm { .. } | Body::Pause { .. } | Body::Pfc { .. } => 0,
+/// What a frame carries behind the EtherType for experiments: its flow, its number and its tag, or what stands in the
+/// place of those in messages whose format is not known.
+fn payload(frame: &Frame) -> [u8; 12] {
+    let (number, tag) = match frame.body {
+        Body::Data { sequence, tag } => (sequence, tag),
+        Body::Bcn { offset, delta, point } => {
+            let [a, b] = offset.to_be_bytes();
+            let [c, d] = delta.to_be_bytes();
+            (u32::from_be_bytes([a, b, c, d]), point)
+        }
+        Body::Cnm { .. } | Body::Becn | Body::Pause { .. } | Body::Pfc { .. } => (0, 0),
     };
-    let mut payload = [0; 8];
+    let mut payload = [0; 12];
     payload[..4].copy_from_slice(&frame.flow.to_be_bytes());
-    payload[4..].copy_from_slice(&sequence.to_be_bytes());
+    payload[4..8].copy_from_slice(&number.to_be_bytes());
+    payload[8..].copy_from_slice(&tag.to_be_bytes());
     payload
 }

@@ -128,7 +128,7 @@ impl Sender {
         self.wire_until = sent;
         match body {
             Body::Pause { .. } | Body::Pfc { .. } => self.busy_until = self.busy_until.max(sent),
-            Body::Data { .. } | Body::Cnm { .. } => {
+            _ => {
                 self.busy_until = match &self.service {
                     Some(service) => (net.now + service.time_for(octets)).max(sent),
                     None => sent,

@@ -61,6 +61,11 @@ const QCN_BLAMING_ONE: &[When] = &[Is("kind", &["qcn", "af-qcn"])];
 const QCN_AT_INPUTS: &[When] = &[Is("kind", &["qcn", "af-qcn", "fqcn"]), Is("placement", &["input", "both"])];
 const QCN_BY_OCTETS: &[When] = &[Is("kind", &["qcn", "af-qcn", "fqcn"]), Lacks("byte_cycle")];
 const AF_QCN: &[When] = &[Is("kind", &["af-qcn"])];
+const ECM: &[When] = &[Is("kind", &["ecm"])];
+const QCN_2007: &[When] = &[Is("kind", &["qcn2007"])];
+const ECM_OR_2007: &[When] = &[Is("kind", &["ecm", "qcn2007"])];
+const IB_CC: &[When] = &[Is("kind", &["ib-cc"])];
+const NOT_QCN: &[When] = &[Is("kind", &["ecm", "qcn2007", "ib-cc"])];
 const PACED: &[When] = &[Is("pattern", &["constant", "bernoulli", "poisson", "on-off"])];
 const SPACED: &[When] = &[Is("pattern", &["constant", "poisson", "on-off"])];
 const ON_OFF: &[When] = &[Is("pattern", &["on-off"])];
@@ -75,6 +80,9 @@ const RZ: &str = "Unbiased QCN for scalable server-rack fabrics (RZ 3880), secti
 const RZ_FABRIC: &str = "Unbiased QCN for Scalable Server-Fabrics (RZ 3880), section II.A";
 const RZ_CELLS: &str = "Unbiased QCN for Scalable Server-Fabrics (RZ 3880), section VI";
 const RZ_KEEP_ALIVE: &str = "Unbiased QCN for scalable server-rack fabrics (RZ 3880), section IV";
+const IBM_2007: &str = "2-point QCN vs ECM (IBM 2007), Simulation Parameters";
+const IBM_2007_STALE: &str = "2-point QCN vs ECM (IBM 2007), Stale CPIDs";
+const IBA: &str = "IBA annex A10";
 const PAUSE: &str = "802.3 Annex 31B, 802.1Qbb";
 
 #[rustfmt::skip] // one key a line or two reads as the table it is
@@ -163,7 +171,8 @@ pub(super) const KEYS: &[Key] = &[
     key("switch", "weights", Form::Counts(1, 255), Required, "Frames at a turn, for each of the eight priorities from 0.").when(&[Is("schedule", &["wrr"])]),
     key("switch", "weights", Form::Sizes(1, U32), Required, "Octets at a turn, for each of the eight priorities from 0.").when(&[Is("schedule", &["drr"])]),
 
-    key("adapter", "queueing", Form::Word(&["per-destination", "fifo"]), By("per-destination"), "How frames wait: a queue per destination served in turn, or one queue and a set-aside queue for each flow that a limiter holds."),
+    key("adapter", "queueing", Form::Word(&["per-destination", "fifo", "one-queue"]), By("per-destination"), "How frames wait: a queue per destination served in turn; one queue and a set-aside queue for each flow that a limiter holds; or one queue alone, where the first frame holds up the rest."),
+    key("adapter", "queue_limit", SIZE, By("none"), "The most that waits in one queue; a source that finds it full is held back, and what it had is not offered.").or(&["none"]).source(IBM_2007),
     key("adapter", "limiter", Form::Word(&["destination", "flow", "host"]), By("destination"), "What shares a rate limiter."),
     key("adapter", "pacer", Form::Word(&["whole-frame", "any-token"]), By("whole-frame"), "When a limited queue may send: when its tokens cover the frame, or while any token is left.").source("NetFPGA QCN, token bucket rate limiter"),
     key("adapter", "pacer_depth", Form::Size(0, MOST_SIZE), By("0B"), "Most octets of credit that a limited queue saves up while it is held or empty."),
@@ -175,7 +184,7 @@ pub(super) const KEYS: &[Key] = &[
     key("adapter", "receive.pause.go", SIZE, Required, "A host whose receive buffer holds less than this lets its switch go again.").when(RECEIVE_PAUSE).source(PAUSE),
     key("adapter", "receive.pause.quanta", Form::Count(1, 65_535), By("65535"), "The pause asked for at a time, in units of 512 bit times.").when(RECEIVE_PAUSE).source("802.3 31B.2"),
 
-    key("scheme", "kind", Form::Word(&["none", "qcn", "af-qcn", "fqcn"]), By("none"), "The congestion control: none, QCN, or QCN with congestion points that measure flows and mix in their shares (AF-QCN) or tell all who bring too much (FQCN)."),
+    key("scheme", "kind", Form::Word(&["none", "qcn", "af-qcn", "fqcn", "ecm", "qcn2007", "ib-cc"]), By("none"), "The congestion control: none, QCN, QCN with congestion points that measure flows and mix in their shares (AF-QCN) or tell all who bring too much (FQCN), ECM, QCN as it was in 2007, or InfiniBand's."),
     key("scheme", "preset", Form::Preset, Optional("the profile's numbers, or those of `standard-10G`"), "Where the numbers below come from, unless stated.").when(QCN),
     key("scheme", "profile", Form::Word(&["standard", "pseudo-code"]), Optional("as the preset reads it"), "Which reading of QCN: the standard's machines, or the pseudo-code 2.2 and 2.3. With a preset it sets the four switches in which they differ, without one all numbers.").when(QCN).source("802.1Q 32; QCN pseudo-code 2.2"),
     key("scheme", "placement", Form::Word(&["output", "input", "both"]), By("output"), "Where congestion points are: at the outputs of switches as in the standard, at their inputs, or both.").when(QCN).source(RZ),
@@ -204,6 +213,40 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "cnm_frame", FRAME, By("64B"), "Length of a notification.").when(QCN).source("802.1Q 33"),
     key("scheme", "interval", Form::Time(1_000_000, MOST_TIME / 1000), By("1ms"), "Time over which a congestion point measures what each flow brings.").when(AF_QCN).source("Kabbani et al. 2010; the length is ours"),
     key("scheme", "mix", Form::Share, By("50%"), "How much of the feedback is a flow's excess over an equal share; the rest is QCN's.").when(AF_QCN).source("Kabbani et al. 2010; the value is ours"),
+
+    key("scheme", "set_point", Form::Size(64, U32), By("37500B"), "The queue length the loop steers to (Q_eq).").when(ECM).source(IBM_2007),
+    key("scheme", "weight", Form::Count(0, 255), By("2"), "How much the queue's growth counts against its length (W).").when(ECM).source(IBM_2007),
+    key("scheme", "sampling", Form::Share, By("2%"), "Share of arriving frames that are sampled, at random (P).").when(ECM).source(IBM_2007),
+    key("scheme", "max_above", SIZE, By("150kB"), "A sample of a longer queue tells the worst whatever the queue does (BCN-MAX).").or(&["none"]).when(ECM).source(IBM_2007),
+    key("scheme", "stop_above", SIZE, By("none"), "A sample of a longer queue stops the source (BCN(0,0)); 300kB in the document, where it is on.").or(&["none"]).when(ECM).source(IBM_2007),
+    key("scheme", "cut", Form::Share, By("50%"), "What the worst feedback takes of a rate: Gd times the largest feedback, (2W+1)·Q_eq.").when(ECM).source(IBM_2007),
+    key("scheme", "raise", Form::Share, By("10%"), "What the best feedback adds, as a share of the link: Gi times R_unit times the largest feedback.").when(ECM).source(IBM_2007),
+    key("scheme", "longest_stop", Form::Time(0, MOST_TIME / 1000), By("10ms"), "Longest random wait of a stopped source; it starts again at `min_rate`.").when(ECM).source("our reading"),
+    key("scheme", "drift", Form::Share, By("none"), "What a rate gains every `drift_period` without feedback, as a share of itself: what brings a limiter back whose congestion point is gone.").or(&["none"]).when(ECM).source(IBM_2007_STALE),
+    key("scheme", "set_point", Form::Size(64, U32), By("33kB"), "The queue length the loop steers to (Q_eq).").when(QCN_2007).source("QCN: Description and Benchmark Simulations"),
+    key("scheme", "weight", Form::PowerOfTwo(-10, 10), By("2"), "How much the queue's growth counts against its length (w).").when(QCN_2007).source(IBM_2007),
+    key("scheme", "least_sampling", Form::Share, By("1%"), "Share of arriving frames that are sampled after good news.").when(QCN_2007).source(IBM_2007),
+    key("scheme", "most_sampling", Form::Share, By("10%"), "Share of arriving frames that are sampled after the worst feedback; in between it is linear.").when(QCN_2007).source(IBM_2007),
+    key("scheme", "gd", Form::PowerOfTwo(-31, 0), By("1/128"), "Gain of a cut: a feedback of 63 cuts by 63 times this (Gd).").when(QCN_2007).source("QCN: Description and Benchmark Simulations"),
+    key("scheme", "byte_reset", Form::Size(4, U32), By("150kB"), "Octets of a cycle of recovery.").when(QCN_2007).source("QCN: Description and Benchmark Simulations"),
+    key("scheme", "extra_fast_recovery", Form::Flag, By("true"), "Whether the first two cycles after a cut are shorter, a quarter and half, and the first divides a goal of more than ten times the rate by eight.").when(QCN_2007).source(IBM_2007),
+    key("scheme", "threshold", Form::Count(1, U32), By("5"), "Cycles of fast recovery.").when(QCN_2007).source(IBM_2007),
+    key("scheme", "ai_rate", RATE, By("3Mb/s"), "Step of active increase (A).").when(QCN_2007).source(IBM_2007),
+    key("scheme", "hai_rate", RATE, By("none"), "Step of hyperactive increase, in place of active increase: the n-th cycle after fast recovery adds n of it.").or(&["none"]).when(QCN_2007).source(IBM_2007),
+    key("scheme", "drift", Form::Share, By("0.5%"), "What a rate gains every `drift_period` without a cut, as a share of itself.").or(&["none"]).when(QCN_2007).source(IBM_2007),
+    key("scheme", "min_rate", RATE, By("1Mb/s"), "A limiter never goes below this (R_min).").when(ECM_OR_2007).source(IBM_2007),
+    key("scheme", "drift_period", Form::Time(1_000_000, MOST_TIME / 1000), By("500us"), "Time between gains by drift, counted from the last feedback.").when(ECM_OR_2007).source(IBM_2007),
+    key("scheme", "threshold", Form::Size(0, MOST_SIZE), By("33kB"), "A queue above this is congested, and its frames are marked (sw_th).").when(IB_CC).source(IBA),
+    key("scheme", "marking_rate", Form::Count(0, 65_535), By("10"), "Mean number of frames that go unmarked between two marks (Marking_Rate).").when(IB_CC).source(IBA),
+    key("scheme", "smallest", Form::Size(0, 65_535), By("0B"), "Shorter frames are not marked (Packet_Size).").when(IB_CC).source(IBA),
+    key("scheme", "marks_victims", Form::Flag, By("false"), "Whether frames that wait for a paused port are marked too (Victim_Mask).").when(IB_CC).source(IBA),
+    key("scheme", "table", Form::Count(2, 256), By("256"), "Entries of the table of delays.").when(IB_CC).source(IBA),
+    key("scheme", "most_delay", Form::Count(1, 16_383), By("32"), "The last entry of the table, in frame times (max_ipd); entries rise evenly to it, and a rate is the line's over one plus its entry.").when(IB_CC).source(IBA),
+    key("scheme", "increase", Form::Count(1, 255), By("1"), "What a returned mark adds to the index (CCTI_Increase, ipd_idx_incr).").when(IB_CC).source(IBA),
+    key("scheme", "least", Form::Count(0, 255), By("0"), "What the timer never takes the index below (CCTI_Min).").when(IB_CC).source(IBA),
+    key("scheme", "timer", Form::Time(1_000, MOST_TIME / 1000), By("500us"), "Time after which the index falls by one (CCTI_Timer, rec_time).").when(IB_CC).source(IBA),
+    key("scheme", "cnm_priority", Form::Count(0, 7), By("6"), "Priority of what is told to sources; not one that data uses.").when(NOT_QCN),
+    key("scheme", "cnm_frame", FRAME, By("64B"), "Length of what is told to sources.").when(NOT_QCN),
 
     key("traffic", "from", Form::Names, Required, "The senders: a host, a list of hosts, or `*` for all."),
     key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; or `+4` for the host four places on, counted round. With several, each frame draws one."),

@@ -17,6 +17,7 @@ mod plan_checks;
 mod plan_claims;
 mod plan_network;
 mod plan_nodes;
+mod plan_schemes;
 mod plan_traffic;
 mod problem;
 mod reading;

@@ -4,7 +4,7 @@
 
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
-use quell_proto::control::{af_qcn, qcn};
+use quell_proto::control::{af_qcn, ecm, ib_cc, qcn, qcn2007};
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 
 /// Index of a host in [`Plan::hosts`].
@@ -79,6 +79,9 @@ pub struct Host {
 pub struct Adapter {
     /// How frames wait for the wire.
     pub queueing: AdapterQueueing,
+    /// The most that waits in one queue, if there is a limit: a source that finds it full is held back, and what it
+    /// had is not offered.
+    pub queue_limit: Option<Bytes>,
     /// What shares a rate limiter.
     pub limiter: LimiterScope,
     /// When the pacer of a limited queue lets a frame go.
@@ -98,6 +101,9 @@ pub enum AdapterQueueing {
     PerDestination,
     /// One queue for everything, and a set-aside queue for each flow that a limiter holds.
     FifoWithSetAside,
+    /// One queue for everything, and nothing else: who stands first holds up the rest, even where limiters hold
+    /// each flow to a rate of its own.
+    OneQueue,
 }
 
 /// What shares a rate limiter in an adapter.
@@ -422,16 +428,87 @@ pub enum Scheme {
     AfQcn(Qcn, af_qcn::Config),
     /// QCN whose congestion points tell everyone who brings too much; `culprit` is not read.
     Fqcn(Qcn),
+    /// ECM.
+    Ecm(Ecm),
+    /// QCN as it was in 2007.
+    Qcn2007(Qcn2007),
+    /// InfiniBand's congestion control.
+    IbCc(IbCc),
 }
 
 impl Scheme {
     /// QCN, or the QCN that the scheme builds on.
     pub fn qcn(&self) -> Option<Qcn> {
         match self {
-            Scheme::None => None,
             Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => Some(*qcn),
+            Scheme::None | Scheme::Ecm(_) | Scheme::Qcn2007(_) | Scheme::IbCc(_) => None,
         }
     }
+
+    /// How what it tells sources travels.
+    pub fn messages(&self) -> Option<Messages> {
+        match self {
+            Scheme::None => None,
+            Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => {
+                Some(Messages { priority: qcn.cnm_priority, frame: qcn.cnm_frame })
+            }
+            Scheme::Ecm(ecm) => Some(ecm.messages),
+            Scheme::Qcn2007(qcn) => Some(qcn.messages),
+            Scheme::IbCc(ib) => Some(ib.messages),
+        }
+    }
+
+    /// The rate below which no limiter goes, where the scheme states one.
+    pub fn min_rate(&self) -> Option<Rate> {
+        match self {
+            Scheme::None | Scheme::IbCc(_) => None,
+            Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => Some(qcn.reaction.min_rate),
+            Scheme::Ecm(ecm) => Some(ecm.reaction.min_rate),
+            Scheme::Qcn2007(qcn) => Some(qcn.reaction.min_rate),
+        }
+    }
+}
+
+/// How what a scheme tells sources travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Messages {
+    /// Their priority.
+    pub priority: Priority,
+    /// Their length, from destination address to check sequence.
+    pub frame: Bytes,
+}
+
+/// ECM as a network runs it, with congestion points at outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ecm {
+    /// The congestion points.
+    pub congestion: ecm::CongestionConfig,
+    /// The reaction points; `max_rate` is replaced by the rate of the port it stands at.
+    pub reaction: ecm::ReactionConfig,
+    /// Its messages.
+    pub messages: Messages,
+}
+
+/// QCN of 2007 as a network runs it, with congestion points at outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Qcn2007 {
+    /// The congestion points.
+    pub congestion: qcn2007::CongestionConfig,
+    /// The reaction points; `max_rate` is replaced by the rate of the port it stands at.
+    pub reaction: qcn2007::ReactionConfig,
+    /// Its messages.
+    pub messages: Messages,
+}
+
+/// InfiniBand's congestion control as a network runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IbCc {
+    /// What marks at outputs.
+    pub marker: ib_cc::MarkerConfig,
+    /// The channel adapters; `max_rate` is replaced by the rate of the port it stands at.
+    pub reaction: ib_cc::ReactionConfig,
+    /// The frames that return marks.
+    pub messages: Messages,
 }
 
 /// QCN as a network runs it.

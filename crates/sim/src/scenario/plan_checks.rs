@@ -5,7 +5,7 @@ use super::plan::{Buffering, FlowControl, Link, NodeId, Plan, QueueLimit, StopRu
 use super::problem::Log;
 use super::section::Section;
 use quell_proto::control::headroom;
-use quell_proto::units::{Bytes, Duration, Rate};
+use quell_proto::units::{Bytes, Duration, Instant, Rate};
 
 /// The sections that the checks point to.
 pub(crate) struct Places<'a> {
@@ -22,7 +22,7 @@ pub(crate) struct Places<'a> {
 pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     sampling(plan, places, log);
     let longest = plan.sources.iter().map(|source| source.frame).max().unwrap_or(Bytes::ZERO);
-    let cnm = plan.scheme.qcn().map_or(Bytes::ZERO, |qcn| qcn.cnm_frame);
+    let cnm = plan.scheme.messages().map_or(Bytes::ZERO, |messages| messages.frame);
     switches(plan, places, longest, longest.max(cnm), log);
     receivers(plan, places, longest, longest.max(cnm), log);
     pause_or_pfc(plan, places, log);
@@ -343,11 +343,11 @@ fn headroom_missing(
 }
 
 fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
-    let Some(qcn) = plan.scheme.qcn() else { return };
-    if let Some(flow) = plan.flows.iter().position(|flow| flow.priority == qcn.cnm_priority) {
+    let Some(messages) = plan.scheme.messages() else { return };
+    if let Some(flow) = plan.flows.iter().position(|flow| flow.priority == messages.priority) {
         let path = places.scheme.path_of("cnm_priority");
         let message =
-            format!("`{path}` is {}, which `{}` uses for data", qcn.cnm_priority, plan.flows[flow].name);
+            format!("`{path}` is {}, which `{}` uses for data", messages.priority, plan.flows[flow].name);
         let origin = if places.scheme.is_stated("cnm_priority") {
             places.scheme.origin_of("cnm_priority")
         } else {
@@ -357,11 +357,12 @@ fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     }
     let slowest = plan.links.iter().filter(|link| link.ends.iter().any(|end| matches!(end, NodeId::Host(_))));
     let slowest = slowest.map(|link| link.rate).min().unwrap_or(Rate::from_bps(u64::MAX));
-    if qcn.reaction.min_rate > slowest {
+    if let Some(min_rate) = plan.scheme.min_rate().filter(|min_rate| *min_rate > slowest) {
         let path = places.scheme.path_of("min_rate");
-        let message = format!("`{path}` is {}, above a host's link of {slowest}", qcn.reaction.min_rate);
+        let message = format!("`{path}` is {min_rate}, above a host's link of {slowest}");
         log.wrong(places.scheme.origin_of("min_rate"), message).hint("a limiter could never cut anything");
     }
+    let Some(qcn) = plan.scheme.qcn() else { return };
     let parts = qcn.congestion.check().err().into_iter().chain(
         quell_proto::control::qcn::ReactionConfig {
             max_rate: slowest.max(qcn.reaction.min_rate),
@@ -375,14 +376,16 @@ fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     }
 }
 
-/// Sources of one host that together offer more than its link carries: allowed, seldom meant.
+/// Sources of one host that together offer more than its link carries at some time: allowed, seldom meant.
 fn loads(plan: &Plan, places: &Places<'_>, log: &mut Log) {
-    let mut offered = vec![0u128; plan.hosts.len()];
+    let mut turns: Vec<Vec<(Instant, i128)>> = vec![Vec::new(); plan.hosts.len()];
     for source in &plan.sources {
         let wire = u128::from((source.frame + plan.overhead).get());
         let bps = u128::from(mean_bps(source).unwrap_or(0)) * wire / u128::from(source.frame.get());
-        offered[source.host.0 as usize] += bps;
+        let bps = i128::try_from(bps).unwrap_or(i128::MAX);
+        turns[source.host.0 as usize].extend([(source.start, bps), (source.stop, -bps)]);
     }
+    let offered: Vec<u128> = turns.into_iter().map(most_at_once).collect();
     for link in &plan.links {
         for end in link.ends {
             let NodeId::Host(host) = end else { continue };
@@ -398,4 +401,16 @@ fn loads(plan: &Plan, places: &Places<'_>, log: &mut Log) {
             }
         }
     }
+}
+
+/// The largest sum on the way through these changes. Those of one instant count together: one source that takes over
+/// from another is not two.
+fn most_at_once(mut changes: Vec<(Instant, i128)>) -> u128 {
+    changes.sort_unstable();
+    let (mut sum, mut most) = (0, 0);
+    for (_, change) in changes {
+        sum += change;
+        most = most.max(sum);
+    }
+    u128::try_from(most).unwrap_or(0)
 }

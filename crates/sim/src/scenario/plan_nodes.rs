@@ -4,6 +4,7 @@ use super::plan::{
     Adapter, AdapterQueueing, Buffering, FlowControl, LimiterScope, OutputStage, Placement, Qcn, QueueLimit,
     Receive, Schedule, Scheme, StopRule,
 };
+use super::plan_schemes;
 use super::problem::Log;
 use super::section::Section;
 use super::value::Origin;
@@ -42,6 +43,7 @@ pub(crate) fn plain_switch() -> SwitchParts {
 pub(crate) fn plain_adapter() -> Adapter {
     Adapter {
         queueing: AdapterQueueing::PerDestination,
+        queue_limit: None,
         limiter: LimiterScope::Destination,
         pacer: Rule::WholeFrame,
         pacer_depth: Bytes::ZERO,
@@ -166,8 +168,10 @@ pub(crate) fn adapter(section: &Section, log: &mut Log) -> Option<Adapter> {
     Some(Adapter {
         queueing: match section.text("queueing")? {
             "fifo" => AdapterQueueing::FifoWithSetAside,
+            "one-queue" => AdapterQueueing::OneQueue,
             _ => AdapterQueueing::PerDestination,
         },
+        queue_limit: unless(section, "queue_limit", "none")?,
         limiter: match section.text("limiter")? {
             "flow" => LimiterScope::Flow,
             "host" => LimiterScope::Host,
@@ -185,8 +189,12 @@ pub(crate) fn adapter(section: &Section, log: &mut Log) -> Option<Adapter> {
 
 /// Reads the `[scheme]`; also the rows of what a preset filled in.
 pub(crate) fn scheme(section: &Section, rows: &mut Vec<(String, String, Origin)>) -> Option<Scheme> {
-    if section.text("kind")? == "none" {
-        return Some(Scheme::None);
+    match section.text("kind")? {
+        "none" => return Some(Scheme::None),
+        "ecm" => return plan_schemes::ecm(section),
+        "qcn2007" => return plan_schemes::qcn2007(section),
+        "ib-cc" => return plan_schemes::ib_cc(section),
+        _ => {}
     }
     let profile = section.text("profile").map(|name| match name {
         "standard" => Profile::Standard,
@@ -335,7 +343,7 @@ fn word<T: PartialEq>(value: &T, words: &[(&str, T)]) -> String {
 
 /// The size, or `None` inside where the word for "no limit" stands; `None` outside where it was wrong.
 #[expect(clippy::option_option, reason = "the outer is a problem already reported, the inner is no limit")]
-fn unless(section: &Section, name: &'static str, no_limit: &str) -> Option<Option<Bytes>> {
+pub(super) fn unless(section: &Section, name: &'static str, no_limit: &str) -> Option<Option<Bytes>> {
     match section.text(name) {
         Some(word) if word == no_limit => Some(None),
         _ => section.size(name).map(Some),

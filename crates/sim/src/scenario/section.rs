@@ -70,7 +70,7 @@ impl Section {
                 None => section.take(key, stated, log),
                 Some(when) => {
                     if let Some(value) = stated
-                        && !keys().iter().any(|other| same_place(other, key) && unmet(other, table).is_none())
+                        && std::ptr::eq(key, nearest(key, table))
                     {
                         report_unread(key, &section.path, when, table, value, log);
                     }
@@ -239,6 +239,18 @@ thread_local! {
 /// `a.b`, or `b` at the top of the file.
 fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// Of the keys of one name, the first that applies to the table, or that fails by its last condition: what is said of
+/// it helps most.
+fn nearest(key: &'static Key, table: &Table) -> &'static Key {
+    let met = |key: &Key| match unmet(key, table) {
+        None => usize::MAX,
+        Some(unmet) => key.when.iter().take_while(|when| *when != unmet).count(),
+    };
+    let all = keys().iter().filter(|other| same_place(other, key));
+    // Of equals, `max_by_key` takes the last.
+    all.rev().max_by_key(|other| met(other)).unwrap_or(key)
 }
 
 fn same_place(a: &Key, b: &Key) -> bool {

@@ -121,7 +121,16 @@ pub(crate) fn build(knobs: Knobs) -> Plan {
         add_source(&mut plan, &priorities, &mut draw);
     }
     if let Some((placement, culprit)) = knobs.scheme {
-        plan.scheme = Scheme::Qcn(scheme(placement, culprit, &mut draw));
+        plan.scheme = match draw.below(6) {
+            0 => {
+                let mut scheme = Ecm { messages: messages(&mut draw), ..ecm() };
+                scheme.congestion.stop_above = draw.yes().then_some(Bytes::new(20_000));
+                Scheme::Ecm(scheme)
+            }
+            1 => Scheme::Qcn2007(Qcn2007 { messages: messages(&mut draw), ..qcn2007() }),
+            2 => Scheme::IbCc(IbCc { messages: messages(&mut draw), ..ib_cc() }),
+            _ => Scheme::Qcn(scheme(placement, culprit, &mut draw)),
+        };
     }
     for switch in 0..plan.switches.len() {
         furnish(&mut plan, switch, knobs, &priorities, &mut draw);
@@ -220,6 +229,11 @@ fn scheme(placement: Placement, culprit: Culprit, draw: &mut Draw) -> Qcn {
         cnm_priority: Priority::new(u8::try_from(draw.below(8)).unwrap()).unwrap(),
         cnm_frame: Bytes::new(draw.of(&[64, 90])),
     }
+}
+
+fn messages(draw: &mut Draw) -> Messages {
+    let priority = Priority::new(u8::try_from(draw.below(8)).unwrap()).unwrap();
+    Messages { priority, frame: Bytes::new(draw.of(&[64, 90])) }
 }
 
 /// Room above a stop threshold in which nothing is lost: the frame that passed it, the frame and the pause frames

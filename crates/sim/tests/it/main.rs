@@ -10,6 +10,7 @@ mod figures;
 mod lossless;
 mod memory;
 mod network;
+mod older_schemes;
 mod paths;
 mod schemes;
 mod sharing;

@@ -75,6 +75,7 @@ pub(crate) fn adapter() -> Adapter {
         queueing: AdapterQueueing::PerDestination,
         limiter: LimiterScope::Destination,
         pacer: Rule::WholeFrame,
+        queue_limit: None,
         pacer_depth: Bytes::ZERO,
         reaction_delay: Duration::ZERO,
         receive: Receive { service: None, buffer: None, pause: None },
@@ -131,6 +132,25 @@ pub(crate) fn qcn() -> Qcn {
         cnm_priority: Priority::new(6).unwrap(),
         cnm_frame: Bytes::new(64),
     }
+}
+
+/// ECM with the document's parameters, without stops.
+pub(crate) fn ecm() -> Ecm {
+    Ecm { congestion: Default::default(), reaction: Default::default(), messages: messages() }
+}
+
+/// QCN of 2007 with the document's parameters.
+pub(crate) fn qcn2007() -> Qcn2007 {
+    Qcn2007 { congestion: Default::default(), reaction: Default::default(), messages: messages() }
+}
+
+/// InfiniBand's congestion control with our parameters.
+pub(crate) fn ib_cc() -> IbCc {
+    IbCc { marker: Default::default(), reaction: Default::default(), messages: messages() }
+}
+
+fn messages() -> Messages {
+    Messages { priority: Priority::new(6).unwrap(), frame: Bytes::new(64) }
 }
 
 /// What a run said.

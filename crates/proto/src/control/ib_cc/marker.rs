@@ -36,34 +36,39 @@ mod tests {
     const FRAME: Bytes = Bytes::new(1500);
     const LONG: Bytes = Bytes::from_kb(100);
 
+    /// Marks all that is eligible.
+    fn every() -> MarkerConfig {
+        MarkerConfig { marking_rate: 0, ..MarkerConfig::default() }
+    }
+
     fn marker(config: MarkerConfig) -> Marker {
         Marker::new(config, Dice::new(1, 2, 3))
     }
 
     #[test]
     fn above_the_threshold_every_frame_is_marked() {
-        let mut marker = marker(MarkerConfig::default());
+        let mut marker = marker(every());
         assert!(!marker.on_arrival(FRAME, Bytes::from_kb(33), true));
         assert!(marker.on_arrival(FRAME, Bytes::new(33_001), true));
     }
 
     #[test]
     fn a_victim_is_marked_only_where_the_mask_says_so() {
-        assert!(!marker(MarkerConfig::default()).on_arrival(FRAME, LONG, false));
-        let config = MarkerConfig { marks_victims: true, ..Default::default() };
+        assert!(!marker(every()).on_arrival(FRAME, LONG, false));
+        let config = MarkerConfig { marks_victims: true, ..every() };
         assert!(marker(config).on_arrival(FRAME, LONG, false));
     }
 
     #[test]
     fn short_frames_go_unmarked_where_told() {
-        let config = MarkerConfig { smallest: Bytes::new(512), ..Default::default() };
+        let config = MarkerConfig { smallest: Bytes::new(512), ..every() };
         assert!(!marker(config).on_arrival(Bytes::new(511), LONG, true));
         assert!(marker(config).on_arrival(Bytes::new(512), LONG, true));
     }
 
     #[test]
     fn a_marking_rate_lets_that_many_pass_between_marks() {
-        let mut marker = marker(MarkerConfig { marking_rate: 9, ..Default::default() });
+        let mut marker = marker(MarkerConfig { marking_rate: 9, ..every() });
         let marks = (0..100_000).filter(|_| marker.on_arrival(FRAME, LONG, true)).count();
         assert!((9_700..10_300).contains(&marks), "{marks} of 100000, one in ten expected");
     }

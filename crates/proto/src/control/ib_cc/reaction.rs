@@ -73,6 +73,12 @@ mod tests {
     use std::fmt::Write;
     use std::string::String;
 
+    /// The index is the delay in frame times.
+    fn coarse() -> ReactionConfig {
+        let (table, timer) = (Table { limit: 127, most: 127 }, Duration::from_us(150));
+        ReactionConfig { table, timer, ..ReactionConfig::default() }
+    }
+
     fn at(us: u64) -> Instant {
         Instant::START + Duration::from_us(us)
     }
@@ -80,7 +86,7 @@ mod tests {
     #[test]
     fn every_mark_moves_the_index_by_the_increment_up_to_the_limit() {
         let table = Table { limit: 63, most: 63 };
-        let mut flow = IbReaction::new(ReactionConfig { table, increase: 20, ..Default::default() });
+        let mut flow = IbReaction::new(ReactionConfig { table, increase: 20, ..coarse() });
         let mut seen = std::vec::Vec::new();
         for _ in 0..4 {
             flow.on_feedback(at(0), Feedback::Becn);
@@ -91,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_timer_is_not_restarted_by_marks_and_stops_at_the_least() {
-        let mut flow = IbReaction::new(ReactionConfig { least: 2, ..Default::default() });
+        let mut flow = IbReaction::new(ReactionConfig { least: 2, ..coarse() });
         assert_eq!((flow.index(), flow.next_timeout()), (2, None));
         flow.on_feedback(at(0), Feedback::Becn);
         flow.on_feedback(at(100), Feedback::Becn);
@@ -105,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_first_steps_down_are_steep() {
-        let mut flow = IbReaction::new(ReactionConfig::default());
+        let mut flow = IbReaction::new(coarse());
         let mut rates = std::vec::Vec::new();
         for _ in 0..4 {
             flow.on_feedback(at(0), Feedback::Becn);
@@ -116,7 +122,7 @@ mod tests {
 
     #[test]
     fn life_of_a_flow() {
-        let mut flow = IbReaction::new(ReactionConfig { increase: 2, ..Default::default() });
+        let mut flow = IbReaction::new(ReactionConfig { increase: 2, ..coarse() });
         let mut text = String::from("  us  event  index  Mb/s\n");
         let mut line = |us: u64, event: &str, flow: &IbReaction| {
             let rate =
@@ -163,7 +169,7 @@ mod tests {
             increase in 1u8..,
         ) {
             let table = Table { limit, most: 100 };
-            let mut flow = IbReaction::new(ReactionConfig { table, least, increase, ..Default::default() });
+            let mut flow = IbReaction::new(ReactionConfig { table, least, increase, ..coarse() });
             let mut now = Instant::START;
             for mark in marks {
                 if mark {

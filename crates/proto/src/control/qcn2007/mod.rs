@@ -41,7 +41,8 @@ pub struct ReactionConfig {
     pub gd_log2: u8,
     /// Octets of a cycle.
     pub byte_reset: Bytes,
-    /// Whether the first two cycles after a cut are shorter: a quarter, then half.
+    /// Whether the first two cycles after a cut are shorter, a quarter and half, and the first divides a goal that is
+    /// far off by eight.
     pub extra_fast_recovery: bool,
     /// Cycles of fast recovery.
     pub threshold: u32,

@@ -7,10 +7,11 @@ use crate::units::{Bytes, Instant, Rate};
 
 /// One limiter's rate, and where it stands in its climb.
 ///
-/// What the document does not say is our reading: extra fast recovery makes the first cycle after a cut a quarter as
-/// long and the second half (its formula sums from 25 to 100 frames a step); drift raises rate and goal alike, and
-/// a cut puts it off for a whole period; a second cut within the first cycle keeps the goal, as in the standard;
-/// hyperactive increase adds more with every cycle.
+/// What the document does not say is our reading. Extra fast recovery makes the first cycle after a cut a quarter as
+/// long and the second half (its formula sums from 25 to 100 frames a step), and at the end of the first divides a
+/// goal of more than ten times the rate by eight, which is what became of it in the standard. Drift raises rate and
+/// goal alike, and a cut puts it off for a whole period. A second cut within the first cycle keeps the goal, as in
+/// the standard. Hyperactive increase adds more with every cycle.
 #[derive(Clone, Debug)]
 pub struct Reaction {
     /// Octets left of the cycle; below zero ends it.
@@ -68,7 +69,13 @@ impl Reaction {
     #[cold]
     fn end_cycle(&mut self) {
         self.stage = self.stage.saturating_add(1);
-        self.target = self.target.plus(self.step());
+        let is_far_off = self.stage == 1 && self.target.exceeds_tenfold(self.current);
+        self.target = if is_far_off && self.config.extra_fast_recovery {
+            // A burst of cuts left the goal where nobody can go back to at once.
+            self.target.eighth()
+        } else {
+            self.target.plus(self.step())
+        };
         self.current = self.current.halfway_to(self.target);
         self.release_if_full();
         self.reload();
@@ -196,6 +203,20 @@ mod tests {
         let mut plain = Reaction::new(ReactionConfig { extra_fast_recovery: false, ..without_drift() });
         cnm(&mut plain, 63);
         assert_eq!(cycles(&mut plain, 3), [101, 101, 101]);
+    }
+
+    #[test]
+    fn after_a_burst_of_cuts_extra_fast_recovery_does_not_jump_back_to_the_goal() {
+        let burst = |extra_fast_recovery| {
+            let mut flow = Reaction::new(ReactionConfig { extra_fast_recovery, ..without_drift() });
+            for _ in 0..5 {
+                cnm(&mut flow, 63);
+            }
+            cycles(&mut flow, 1);
+            kbps(&flow)
+        };
+        assert_eq!(burst(true), (793_844, 1_250_000));
+        assert_eq!(burst(false), (5_168_844, 10_000_000));
     }
 
     #[test]

@@ -124,7 +124,7 @@ mod tests {
     use quell_proto::units::Instant;
 
     fn cells(pool: &mut Pool, input: u16, sequence: u16, length: u16) -> Vec<Cell> {
-        let body = Body::Data { sequence: u32::from(sequence) };
+        let body = Body::Data { sequence: u32::from(sequence), tag: 0 };
         let frame = Frame { born: Instant::START, flow: u32::from(input), to: 0, body, length, class: 0 };
         let handle = pool.put(frame);
         let count = cells_of(length, 256);
@@ -164,7 +164,7 @@ mod tests {
                     let frame = pool.get(handle).frame;
                     prop_assert_eq!(frame.flow, u32::from(cell.input));
                     let next = &mut got[usize::from(cell.input)];
-                    prop_assert_eq!(frame.body, Body::Data { sequence: u32::from(*next) });
+                    prop_assert_eq!(frame.body, Body::Data { sequence: u32::from(*next), tag: 0 });
                     *next = next.wrapping_add(1);
                 }
             }

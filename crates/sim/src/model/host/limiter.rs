@@ -2,8 +2,7 @@
 
 use crate::scenario::plan::{Adapter, Scheme};
 use quell_proto::control::pacer::Pacer;
-use quell_proto::control::qcn::{QcnReaction, ReactionConfig};
-use quell_proto::control::{AnyReaction, Feedback, ReactionPoint};
+use quell_proto::control::{AnyReaction, Feedback, ReactionPoint, ecm, ib_cc, qcn, qcn2007};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Instant, Rate};
 
@@ -41,20 +40,21 @@ impl Limiter {
         if self.reaction.is_none() { Instant::START } else { self.pacer.ready_at(frame) }
     }
 
-    /// A notification came. Says whether it set the limiter up.
-    pub(super) fn on_feedback(&mut self, now: Instant, feedback: Feedback, scheme: &Scheme) -> bool {
-        let is_new = self.reaction.is_none();
+    /// A notification came: it may set the limiter up, and good news may release it.
+    pub(super) fn on_feedback(&mut self, now: Instant, feedback: Feedback, scheme: &Scheme) {
         let reaction = self.reaction.get_or_insert_with(|| {
-            let qcn = scheme.qcn().expect("without a scheme nobody notifies");
-            let config = ReactionConfig { max_rate: self.line, ..qcn.reaction };
             // Each life of a limiter has a stream of its own.
             let dice = Dice::new(self.dice.next_u64(), 0, 0);
-            AnyReaction::Qcn(QcnReaction::new(config, dice))
+            reaction(scheme, self.line, dice)
         });
         reaction.on_feedback(now, feedback);
-        let limit = reaction.limit();
-        self.pacer.set_rate(now, limit);
-        is_new
+        self.follow(now);
+    }
+
+    /// What the frames it lets go carry for congestion points to see.
+    #[inline]
+    pub(super) fn tag(&self) -> Option<u32> {
+        self.reaction.as_ref()?.tag()
     }
 
     /// A frame left. Says whether that released the limiter.
@@ -110,5 +110,28 @@ impl Limiter {
             return true;
         }
         false
+    }
+}
+
+/// A reaction point of the scheme, at a port of this rate.
+fn reaction(scheme: &Scheme, max_rate: Rate, dice: Dice) -> AnyReaction {
+    match scheme {
+        Scheme::None => unreachable!("without a scheme nobody notifies"),
+        Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => {
+            let config = qcn::ReactionConfig { max_rate, ..qcn.reaction };
+            AnyReaction::Qcn(qcn::QcnReaction::new(config, dice))
+        }
+        Scheme::Ecm(ecm) => {
+            let config = ecm::ReactionConfig { max_rate, ..ecm.reaction };
+            AnyReaction::Ecm(ecm::EcmReaction::new(config, dice))
+        }
+        Scheme::Qcn2007(qcn) => {
+            let config = qcn2007::ReactionConfig { max_rate, ..qcn.reaction };
+            AnyReaction::Qcn2007(qcn2007::Reaction::new(config))
+        }
+        Scheme::IbCc(ib) => {
+            let config = ib_cc::ReactionConfig { max_rate, ..ib.reaction };
+            AnyReaction::IbCc(ib_cc::IbReaction::new(config))
+        }
     }
 }

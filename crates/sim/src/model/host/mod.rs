@@ -4,7 +4,7 @@
 mod limiter;
 mod receive;
 
-use super::frame::{Body, Frame, Handle, List};
+use super::frame::{Body, Frame, Handle, List, MARKED, UNTAGGED, tag_of};
 use super::net::Net;
 use super::port::Sender;
 use super::ring::Ring;
@@ -13,7 +13,7 @@ use crate::kernel::agenda::{Lane, LaneKind};
 use crate::scenario::plan::{self, AdapterQueueing, LimiterScope, Plan, Scheme};
 use crate::traffic::Arrivals;
 use limiter::Limiter;
-use quell_proto::control::Feedback;
+use quell_proto::control::{Feedback, ecm};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::EventKind;
@@ -32,10 +32,14 @@ pub(crate) struct Host {
     receiver: Receiver,
     queueing: AdapterQueueing,
     queues: Vec<List>,
+    /// What waits for each [`Path::queue`], where that is limited, and the limit.
+    full: Option<(Vec<u64>, u64)>,
     /// For each class, the queues that hold a frame.
     waiting: Vec<Ring>,
     limiters: Vec<Limiter>,
     scheme: Scheme,
+    /// Length and class of the frames that return marks, in a scheme that marks.
+    returns_marks: Option<(u16, u8)>,
     reaction_delay: Duration,
     /// Notifications on their way from the port to the limiter.
     reactions: VecDeque<(Instant, u32, Feedback)>,
@@ -108,7 +112,10 @@ impl Host {
                 counted: 0,
             });
         }
-        park_lone_sources(&mut sources, &mut paths, first_flow, host.adapter.queueing);
+        // A queue that may turn frames away must see every one of them.
+        if host.adapter.queue_limit.is_none() {
+            park_lone_sources(&mut sources, &mut paths, first_flow, host.adapter.queueing);
+        }
         let rate = net.wires[outbound as usize].speed.rate();
         let limiters = (0..numbers.limiters)
             .map(|limiter| {
@@ -124,9 +131,11 @@ impl Host {
             receiver: Receiver::new(&host.adapter.receive, index, outbound),
             queueing: host.adapter.queueing,
             queues: vec![List::default(); numbers.queues as usize],
+            full: host.adapter.queue_limit.map(|limit| (vec![0; numbers.queues as usize], limit.get())),
             waiting: vec![Ring::new(numbers.queues as usize); classes],
             limiters,
             scheme: plan.scheme,
+            returns_marks: returns_marks(plan, net),
             reaction_delay: host.adapter.reaction_delay,
             reactions: VecDeque::new(),
             sources,
@@ -183,28 +192,46 @@ impl Host {
         let handle = net.arrive(self.inbound);
         let frame = net.pool.get(handle).frame;
         match frame.body {
-            Body::Data { .. } => {
+            Body::Data { tag, .. } => {
+                if tag == MARKED && self.returns_marks.is_some() {
+                    self.return_mark(frame.flow, net);
+                }
                 if let Some(stop) = self.receiver.on_frame(handle, self.sender.up, net) {
                     self.send_control(stop, net);
                 }
                 return;
             }
             _ if !self.sender.up => {}
-            Body::Cnm { quantised, .. } => {
-                net.sent[frame.flow as usize].cnms += 1;
-                let feedback = Feedback::Cnm { quantised };
-                if self.reaction_delay == Duration::ZERO {
-                    self.react(frame.flow, feedback, net);
-                } else {
-                    let at = net.now + self.reaction_delay;
-                    self.reactions.push_back((at, frame.flow, feedback));
-                    net.agenda.book(at, self.node, Lane::new(LaneKind::Reaction, 0));
-                }
+            Body::Cnm { quantised, .. } => self.on_message(frame.flow, Feedback::Cnm { quantised }, net),
+            Body::Bcn { offset, delta, point } => {
+                let message = ecm::Message { offset, delta };
+                self.on_message(frame.flow, Feedback::Bcn { point, message }, net);
             }
+            Body::Becn => self.on_message(frame.flow, Feedback::Becn, net),
             Body::Pause { quanta } => self.on_pause(None, quanta, net),
             Body::Pfc { priority, quanta } => self.on_pause(Priority::new(priority), quanta, net),
         }
         net.pool.free(handle);
+    }
+
+    /// The network tells of a flow of this host.
+    fn on_message(&mut self, flow: u32, feedback: Feedback, net: &mut Net) {
+        net.sent[flow as usize].cnms += 1;
+        if self.reaction_delay == Duration::ZERO {
+            self.react(flow, feedback, net);
+        } else {
+            let at = net.now + self.reaction_delay;
+            self.reactions.push_back((at, flow, feedback));
+            net.agenda.book(at, self.node, Lane::new(LaneKind::Reaction, 0));
+        }
+    }
+
+    /// A frame arrived with a mark: its source is to know. The answer waits for no limiter and no pause, as one on a
+    /// lane of its own.
+    fn return_mark(&mut self, flow: u32, net: &mut Net) {
+        let Some((length, class)) = self.returns_marks else { return };
+        let to = net.flows[flow as usize].from;
+        self.send_control(Frame { born: net.now, flow, to, body: Body::Becn, length, class }, net);
     }
 
     fn on_pause(&mut self, priority: Option<Priority>, quanta: quell_proto::units::Quanta, net: &mut Net) {
@@ -237,9 +264,15 @@ impl Host {
     /// A notification reaches the limiter of its flow.
     fn react(&mut self, flow: u32, feedback: Feedback, net: &mut Net) {
         let number = self.path(flow).limiter as usize;
-        if self.limiters[number].on_feedback(net.now, feedback, &self.scheme) {
-            let bps = self.limiters[number].limit().map_or(0, Rate::bps);
-            net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
+        let was_active = self.limiters[number].is_active();
+        self.limiters[number].on_feedback(net.now, feedback, &self.scheme);
+        match (was_active, self.limiters[number].is_active()) {
+            (false, true) => {
+                let bps = self.limiters[number].limit().map_or(0, Rate::bps);
+                net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
+            }
+            (true, false) => self.note_release(number, net),
+            _ => {}
         }
         self.rearm(number, net);
         self.look_if_free(net);
@@ -307,6 +340,9 @@ impl Host {
                     }
                     // The number of the frame goes to the next one, so that none seems lost.
                     sent.frames -= 1;
+                    if let Some((held, _)) = &mut self.full {
+                        held[own] -= length;
+                    }
                     net.pool.free(handle);
                     if self.queues[queue].is_empty() {
                         self.waiting[net.flows[flow as usize].class as usize].remove(queue);
@@ -376,7 +412,15 @@ impl Host {
         self.waiting[class].served(queue);
         net.sent[flow as usize].bytes += u64::from(length);
         let path = self.path(flow);
+        if let Some((held, _)) = &mut self.full {
+            held[path.queue as usize] -= u64::from(length);
+        }
         let number = path.limiter as usize;
+        if let Some(tag) = self.limiters[number].tag()
+            && let Body::Data { tag: carried, .. } = &mut net.pool.get_mut(handle).frame.body
+        {
+            *carried = tag_of(tag);
+        }
         if self.limiters[number].on_sent(net.now, length) {
             self.note_release(number, net);
         }
@@ -504,6 +548,17 @@ impl Host {
             [flow] => *flow,
             flows => flows[source.arrivals.choose(flows.len() as u64) as usize],
         };
+        if let Some((held, limit)) = &mut self.full {
+            let held = &mut held[self.paths[(flow - self.first_flow) as usize].queue as usize];
+            // A greedy source has one frame waiting, and is not asked again before that is gone.
+            if *held + u64::from(length) > *limit && !source.arrivals.is_greedy() {
+                if let Some(left) = &mut source.left {
+                    *left += u64::from(length);
+                }
+                return;
+            }
+            *held += u64::from(length);
+        }
         let sent = &mut net.sent[flow as usize];
         if source.counted > 0 {
             source.counted -= 1;
@@ -513,10 +568,10 @@ impl Host {
         let sequence = sent.frames;
         sent.frames += 1;
         let super::net::Flow { to, class, .. } = net.flows[flow as usize];
-        let frame = Frame { born: at, flow, to, body: Body::Data { sequence }, length, class };
+        let frame = Frame { born: at, flow, to, body: Body::Data { sequence, tag: UNTAGGED }, length, class };
         let queue = match self.queueing {
             AdapterQueueing::PerDestination => self.path(flow).queue as usize,
-            AdapterQueueing::FifoWithSetAside => class as usize,
+            AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => class as usize,
         };
         let handle: Handle = net.pool.put(frame);
         self.queues[queue].push(&mut net.pool, handle);
@@ -566,6 +621,14 @@ impl Host {
     }
 }
 
+/// Length and class of the frames that return marks, in a scheme that marks.
+fn returns_marks(plan: &Plan, net: &Net) -> Option<(u16, u8)> {
+    let Scheme::IbCc(ib) = &plan.scheme else { return None };
+    let class = net.classes.iter().position(|class| *class == ib.messages.priority);
+    let class = class.expect("the priority of messages is in use") as u8;
+    Some((ib.messages.frame.get() as u16, class))
+}
+
 /// Marks the sources that can be parked.
 fn park_lone_sources(
     sources: &mut [Source],
@@ -604,7 +667,7 @@ impl Numbering {
     fn new(queueing: AdapterQueueing, scope: LimiterScope, classes: usize) -> Numbering {
         let queues = match queueing {
             AdapterQueueing::PerDestination => 0,
-            AdapterQueueing::FifoWithSetAside => classes as u32,
+            AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => classes as u32,
         };
         Numbering { queueing, scope, queues, limiters: 0, by_destination: std::collections::HashMap::new() }
     }
@@ -613,6 +676,7 @@ impl Numbering {
         let known = self.by_destination.get(&(to, class)).copied();
         let queue = match (self.queueing, known) {
             (AdapterQueueing::PerDestination, Some(path)) => path.queue,
+            (AdapterQueueing::OneQueue, _) => u32::from(class),
             _ => {
                 self.queues += 1;
                 self.queues - 1

@@ -3,7 +3,7 @@
 use super::tally::Tally;
 use super::{Switch, culprit_dice};
 use crate::kernel::agenda::{Lane, LaneKind};
-use crate::model::frame::{Body, Frame, List, Pool};
+use crate::model::frame::{Body, Frame, Handle, List, Pool};
 use crate::model::net::Net;
 use crate::model::stream;
 use crate::scenario::plan::{Placement, Plan, Qcn, Scheme};
@@ -152,7 +152,7 @@ impl Switch {
                         Some(Measure::Fairness(Fairness::new(config, Tally::default())))
                     }
                     Scheme::Fqcn(_) => Some(Measure::Culprits(Culprits::new(Tally::default()))),
-                    Scheme::None | Scheme::Qcn(_) => None,
+                    _ => None,
                 };
                 Watcher {
                     point: CongestionPoint::new(qcn.congestion, dice),
@@ -167,12 +167,19 @@ impl Switch {
 
     /// A frame of data has come to wait for an output.
     #[inline]
-    pub(super) fn watch_output(&mut self, frame: &Frame, output: usize, net: &mut Net) {
+    pub(super) fn watch_output(&mut self, handle: Handle, output: usize, net: &mut Net) {
+        let frame = &net.pool.get(handle).frame;
         let queue = output * self.classes + frame.class as usize;
         let place = &mut self.outputs[queue];
-        let Some(watcher) = &mut place.watcher else { return };
+        let Some(watcher) = &mut place.watcher else {
+            if place.sampler.is_some() {
+                self.consult(handle, output, net);
+            }
+            return;
+        };
+        let frame = *frame;
         let queued = Bytes::new(place.meter.level());
-        if let Some(sample) = watcher.on_arrival(frame, queued, net.now) {
+        if let Some(sample) = watcher.on_arrival(&frame, queued, net.now) {
             self.notify_from_output(queue, frame.flow, sample, net);
         }
     }
@@ -241,20 +248,20 @@ impl Switch {
     fn notify(&mut self, flow: u32, sample: Sample, net: &mut Net) {
         let points = self.congestion.as_ref().expect("a watcher belongs to congestion points");
         let units = |octets: i64| (octets / 64).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16;
-        let length = points.plan.cnm_frame.get() as u16;
-        let frame = Frame {
-            born: net.now,
-            flow,
-            to: net.flows[flow as usize].from,
-            body: Body::Cnm {
-                quantised: sample.quantised,
-                offset: units(sample.offset),
-                delta: units(sample.delta),
-                node: self.node,
-            },
-            length,
-            class: points.class,
+        let body = Body::Cnm {
+            quantised: sample.quantised,
+            offset: units(sample.offset),
+            delta: units(sample.delta),
+            node: self.node,
         };
+        let (length, class) = (points.plan.cnm_frame.get() as u16, points.class);
+        self.send_message(flow, body, (length, class), net);
+    }
+
+    /// Sends a message of this length and class to the source of a flow.
+    pub(super) fn send_message(&mut self, flow: u32, body: Body, (length, class): (u16, u8), net: &mut Net) {
+        let to = net.flows[flow as usize].from;
+        let frame = Frame { born: net.now, flow, to, body, length, class };
         self.books.made += u64::from(length);
         let handle = net.pool.put(frame);
         self.take_in(handle, self.ports.len(), net);

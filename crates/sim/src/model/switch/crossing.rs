@@ -143,7 +143,7 @@ impl Switch {
         self.waiting.stage(handle, queue, &mut net.pool);
         self.ports[port].ready |= 1 << class;
         if matches!(frame.body, Body::Data { .. }) {
-            self.watch_output(&frame, port, net);
+            self.watch_output(handle, port, net);
         }
         self.look_if_free(port, net);
     }

@@ -12,6 +12,7 @@ mod crossing;
 mod flow_control;
 mod over_fabric;
 mod reliable;
+mod sampler;
 mod tally;
 
 use super::Fault;
@@ -32,6 +33,7 @@ use quell_proto::dice::Dice;
 use quell_proto::units::{Instant, Priority, Quanta};
 use quell_record::EventKind;
 use reliable::Acknowledgements;
+use sampler::Sampler;
 use std::sync::Arc;
 
 /// A switch.
@@ -80,6 +82,8 @@ struct Port {
 struct Place {
     meter: Meter,
     watcher: Option<Watcher>,
+    /// The congestion point of a scheme that is not a kind of QCN.
+    sampler: Option<Box<Sampler>>,
     cnms: u64,
     dropped: u64,
     drop_noted: bool,
@@ -157,6 +161,7 @@ impl Switch {
             ports,
         };
         built.install_congestion_points(plan, seed, net);
+        built.install_samplers(plan, seed, net);
         built.follow_routes(plan.hosts.len());
         built
     }
@@ -206,7 +211,7 @@ impl Switch {
             Body::Pfc { priority, quanta } => {
                 self.on_pause(port, Priority::new(priority), quanta, handle, net);
             }
-            Body::Data { .. } | Body::Cnm { .. } => {
+            Body::Data { .. } | Body::Cnm { .. } | Body::Bcn { .. } | Body::Becn => {
                 self.books.received += u64::from(frame.length);
                 self.take_in(handle, port, net);
             }
@@ -269,7 +274,7 @@ impl Switch {
         self.outputs[queue].meter.add(net.now, u64::from(frame.length));
         self.ports[output].ready |= 1 << class;
         if is_data {
-            self.watch_output(&frame, output, net);
+            self.watch_output(handle, output, net);
             self.watch_input(&frame, input, net);
         }
         self.look_if_free(output, net);

@@ -47,6 +47,7 @@ fn every_key_is_resolved_with_its_origin() {
     switch.pause.quanta = 65535 (default)
     switch.schedule = strict (default)
     adapter.queueing = per-destination (default)
+    adapter.queue_limit = none (default)
     adapter.limiter = destination (default)
     adapter.pacer = whole-frame (default)
     adapter.pacer_depth = 0B (default)
@@ -363,14 +364,17 @@ fn explain_knows_a_key_by_both_of_its_names() {
       read while  kind is qcn, af-qcn or fqcn
       source      802.1Q 32 (802.1Qau), IEEE8021-CN-MIB
     ");
-    assert_eq!(explain("scheme.weight"), explain("scheme.qcn.weight"));
+    let all = explain("scheme.weight").expect("a key");
+    let own = ["scheme.qcn.weight", "scheme.ecm.weight", "scheme.qcn2007.weight"];
+    assert_eq!(all, own.map(|path| explain(path).expect("a key")).join("\n\n"));
+    assert_eq!(explain("scheme.quantiser"), explain("scheme.qcn.quantiser"));
     assert_snapshot!(explain("scheme.wieght").unwrap_err(), @"
     there is no key `scheme.wieght`
     hint: is it `scheme.weight`?
     ");
     assert_snapshot!(explain("weight").unwrap_err(), @"
     there is no key `weight`
-    hint: is it `scheme.qcn.weight`?
+    hint: is it `scheme.ecm.weight`, `scheme.qcn.weight` or `scheme.qcn2007.weight`?
     ");
     assert!(explain("scheme").unwrap().contains("scheme.qcn.gd"));
     let hosts = explain("topology.hosts").unwrap();

@@ -108,6 +108,9 @@ none = { scheme.kind = "none" }
 qcn = {}
 af-qcn = { scheme.kind = "af-qcn", scheme.byte_cycle = "240us" }
 fqcn = { scheme.kind = "fqcn" }
+ecm = { scheme.kind = "ecm" }
+qcn2007 = { scheme.kind = "qcn2007" }
+ib-cc = { scheme.kind = "ib-cc" }
 [[expect]]
 claim = "c"
 metric = "convergence(limit)"

@@ -1,0 +1,107 @@
+//! Congestion points of the schemes that are not a kind of QCN: at outputs, and blaming the frame that came.
+
+use super::Switch;
+use crate::model::frame::{Body, Handle, MARKED, tag_of};
+use crate::model::net::Net;
+use crate::model::stream;
+use crate::scenario::plan::{Messages, Plan, Scheme};
+use quell_proto::control::{ecm, ib_cc, qcn2007};
+use quell_proto::dice::Dice;
+use quell_proto::units::Bytes;
+use quell_record::EventKind;
+
+/// What watches one output.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    point: Point,
+    /// Length and class of its messages.
+    messages: (u16, u8),
+}
+
+#[derive(Debug)]
+enum Point {
+    Ecm(ecm::CongestionPoint, ecm::Scale),
+    Qcn2007(qcn2007::CongestionPoint),
+    IbCc(ib_cc::Marker),
+}
+
+impl Point {
+    fn new(scheme: &Scheme, dice: Dice) -> Option<Point> {
+        Some(match scheme {
+            Scheme::None | Scheme::Qcn(_) | Scheme::AfQcn(..) | Scheme::Fqcn(_) => return None,
+            Scheme::Ecm(ecm) => {
+                Point::Ecm(ecm::CongestionPoint::new(ecm.congestion, dice), ecm.congestion.scale)
+            }
+            Scheme::Qcn2007(qcn) => Point::Qcn2007(qcn2007::CongestionPoint::new(qcn.congestion, dice)),
+            Scheme::IbCc(ib) => Point::IbCc(ib_cc::Marker::new(ib.marker, dice)),
+        })
+    }
+}
+
+impl Switch {
+    pub(super) fn install_samplers(&mut self, plan: &Plan, seed: u64, net: &Net) {
+        let Some(Messages { priority, frame }) = plan.scheme.messages() else { return };
+        let class = net.classes.iter().position(|class| *class == priority);
+        let class = class.expect("the priority of messages is in use") as u8;
+        for queue in 0..self.outputs.len() {
+            if net.data_class(queue % self.classes).is_none() {
+                continue;
+            }
+            let entity = u64::from(self.id.0) << 32 | (queue as u64) << 1;
+            let point = Point::new(&plan.scheme, Dice::new(seed, entity, stream::CONGESTION));
+            let messages = (frame.get() as u16, class);
+            self.outputs[queue].sampler = point.map(|point| Box::new(Sampler { point, messages }));
+        }
+    }
+
+    /// A frame of data has come to wait for an output that is watched.
+    #[inline(never)]
+    pub(super) fn consult(&mut self, handle: Handle, output: usize, net: &mut Net) {
+        let frame = net.pool.get(handle).frame;
+        let Body::Data { tag, sequence } = frame.body else { return };
+        let queue = output * self.classes + frame.class as usize;
+        let sender = &self.ports[output].sender;
+        let (wire, has_credits) = (sender.wire, sender.held & (1 << frame.class) == 0);
+        let place = &mut self.outputs[queue];
+        let queued = Bytes::new(place.meter.level());
+        let Some(sampler) = place.sampler.as_deref_mut() else { return };
+        let told = match &mut sampler.point {
+            Point::Ecm(point, scale) => point.on_arrival(queued, tag == tag_of(wire)).map(|message| {
+                let ecm::Message { offset, delta } = message;
+                (Body::Bcn { offset, delta, point: wire }, badness(message, *scale))
+            }),
+            Point::Qcn2007(point) => point.on_arrival(queued).map(|sample| {
+                let units =
+                    |octets: i64| (octets / 64).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16;
+                let (quantised, offset, delta) =
+                    (sample.quantised, units(sample.offset), units(sample.delta));
+                (Body::Cnm { quantised, offset, delta, node: self.node }, i64::from(quantised))
+            }),
+            Point::IbCc(marker) => {
+                if marker.on_arrival(frame.bytes(), queued, has_credits) {
+                    place.cnms += u64::from(tag != MARKED);
+                    net.pool.get_mut(handle).frame.body = Body::Data { sequence, tag: MARKED };
+                }
+                None
+            }
+        };
+        let messages = sampler.messages;
+        if let Some((body, value)) = told {
+            place.cnms += 1;
+            if let Some(data) = net.data_class(frame.class as usize) {
+                net.port_event(wire, data, EventKind::Cnm, Some(frame.flow), value);
+            }
+            self.send_message(frame.flow, body, messages, net);
+        }
+    }
+}
+
+/// Feedback of ECM on the scale of QCN's six bits, for the recording: 63 is the worst, less than nothing is good news,
+/// and 64 is a stop.
+fn badness(message: ecm::Message, scale: ecm::Scale) -> i64 {
+    if message == ecm::Message::STOP {
+        return 64;
+    }
+    let largest = i64::try_from(scale.largest()).unwrap_or(i64::MAX).max(1);
+    -message.feedback(scale) * 63 / largest
+}

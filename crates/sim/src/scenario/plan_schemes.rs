@@ -1,0 +1,98 @@
+//! Reads the `[scheme]` of kinds that do not build on QCN.
+
+use super::plan::{Ecm, IbCc, Messages, Qcn2007, Scheme};
+use super::plan_nodes::unless;
+use super::section::Section;
+use quell_proto::control::drift::Drift;
+use quell_proto::control::{ecm, ib_cc, qcn2007};
+use quell_proto::units::{Rate, Share};
+
+/// What a reaction point holds for its port until it is told.
+const LINE: Rate = Rate::from_gbps(10);
+
+pub(super) fn ecm(section: &Section) -> Option<Scheme> {
+    let weight = u16::try_from(section.count("weight")?).ok()?;
+    let scale = ecm::Scale { set_point: section.size("set_point")?, weight };
+    Some(Scheme::Ecm(Ecm {
+        congestion: ecm::CongestionConfig {
+            scale,
+            sampling: share(section, "sampling")?,
+            max_above: unless(section, "max_above", "none")?,
+            stop_above: unless(section, "stop_above", "none")?,
+        },
+        reaction: ecm::ReactionConfig {
+            max_rate: LINE,
+            min_rate: section.rate("min_rate")?,
+            scale,
+            cut: share(section, "cut")?,
+            raise: share(section, "raise")?,
+            longest_stop: section.time("longest_stop")?,
+            drift: drift(section)?,
+        },
+        messages: messages(section)?,
+    }))
+}
+
+pub(super) fn qcn2007(section: &Section) -> Option<Scheme> {
+    Some(Scheme::Qcn2007(Qcn2007 {
+        congestion: qcn2007::CongestionConfig {
+            set_point: section.size("set_point")?,
+            weight_log2: section.log2("weight")? as i8,
+            least_sampling: share(section, "least_sampling")?,
+            most_sampling: share(section, "most_sampling")?,
+        },
+        reaction: qcn2007::ReactionConfig {
+            max_rate: LINE,
+            min_rate: section.rate("min_rate")?,
+            gd_log2: (-section.log2("gd")?) as u8,
+            byte_reset: section.size("byte_reset")?,
+            extra_fast_recovery: section.flag("extra_fast_recovery")?,
+            threshold: u32::try_from(section.count("threshold")?).ok()?,
+            ai_rate: section.rate("ai_rate")?,
+            hai_rate: section.rate("hai_rate"),
+            drift: drift(section)?,
+        },
+        messages: messages(section)?,
+    }))
+}
+
+pub(super) fn ib_cc(section: &Section) -> Option<Scheme> {
+    let octet = |name| section.count(name).and_then(|count| u8::try_from(count).ok());
+    Some(Scheme::IbCc(IbCc {
+        marker: ib_cc::MarkerConfig {
+            threshold: section.size("threshold")?,
+            marking_rate: u16::try_from(section.count("marking_rate")?).ok()?,
+            smallest: section.size("smallest")?,
+            marks_victims: section.flag("marks_victims")?,
+        },
+        reaction: ib_cc::ReactionConfig {
+            max_rate: LINE,
+            table: ib_cc::Table {
+                limit: u8::try_from(section.count("table")? - 1).ok()?,
+                most: u16::try_from(section.count("most_delay")?).ok()?,
+            },
+            increase: octet("increase")?,
+            least: octet("least")?,
+            timer: section.time("timer")?,
+        },
+        messages: messages(section)?,
+    }))
+}
+
+fn messages(section: &Section) -> Option<Messages> {
+    Some(Messages { priority: section.priority("cnm_priority")?, frame: section.size("cnm_frame")? })
+}
+
+/// The drift, or `None` inside where there is none.
+#[expect(clippy::option_option, reason = "the outer is a problem already reported, the inner is no drift")]
+fn drift(section: &Section) -> Option<Option<Drift>> {
+    if section.text("drift").is_some() {
+        return Some(None);
+    }
+    Some(Some(Drift { gain: share(section, "drift")?, period: section.time("drift_period")? }))
+}
+
+fn share(section: &Section, name: &'static str) -> Option<Share> {
+    let ratio = section.share(name)?;
+    Some(Share { num: u32::try_from(ratio.above).ok()?, den: u32::try_from(ratio.below).ok()? })
+}
