@@ -44,6 +44,12 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Say why a flow was slow: limited by whom, held paused by whom, rooted where
     Why(WhyArgs),
+    /// Print the frames of a capture, its own or another tool's
+    Decode(DecodeArgs),
+    /// Print a dissector for Wireshark and tshark: CN-TAG, CNM and CIM
+    Dissector,
+    /// Print test vectors for hardware and drivers: frames, congestion points, reaction points, step by step
+    Vectors,
     /// Say what a key of a scenario means: unit, range, default, source
     Explain(ExplainArgs),
     /// Print the JSON Schema of scenario files, for editors
@@ -71,12 +77,33 @@ pub(crate) struct RunArgs {
     /// Fail unless the digest is this one; 16 digits are enough
     #[arg(long, value_name = "HEX", value_parser = digest)]
     pub(crate) expect_digest: Option<String>,
+    #[command(flatten)]
+    pub(crate) pcap: PcapArgs,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub(crate) json: bool,
     /// No progress bar and no plots
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// What is to be captured.
+#[derive(Debug, Args)]
+pub(crate) struct PcapArgs {
+    /// Capture what leaves by these ports, for one seed of each configuration, into ports.pcapng in the folder of
+    /// the run: a port such as 's1->h1', a pattern such as 's1->*', or a node for all its ports both ways
+    #[arg(long, value_name = "PORTS", num_args = 1..)]
+    pub(crate) pcap: Vec<String>,
+    /// The part of the run to capture, such as 1ms..2ms [default: all of it]
+    #[arg(long, value_name = "FROM..TO", requires = "pcap")]
+    pub(crate) pcap_over: Option<String>,
+    /// The seed to capture [default: the first]
+    #[arg(long, value_name = "N", requires = "pcap")]
+    pub(crate) pcap_seed: Option<u64>,
+    /// Keep so many octets of each frame; 0 keeps all
+    #[arg(long, value_name = "OCTETS", default_value_t = 128, requires = "pcap",
+        value_parser = clap::value_parser!(u32).range(..=65_535))]
+    pub(crate) snaplen: u32,
 }
 
 /// What `suite` takes.
@@ -210,6 +237,24 @@ pub(crate) struct WhyArgs {
     #[arg(long, value_name = "FROM..TO")]
     pub(crate) over: Option<String>,
     /// Print one JSON document instead of words
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `decode` takes.
+#[derive(Debug, Args)]
+pub(crate) struct DecodeArgs {
+    /// A capture, pcapng or pcap; `-` reads it from standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Only frames of which this holds, such as kind=cnm,cnp or feedback>=32 or time<2ms; may be repeated, and all
+    /// must hold
+    #[arg(long, short, value_name = "FIELD=VALUE")]
+    pub(crate) filter: Vec<String>,
+    /// The UDP port of congestion isolation messages, which bridges choose themselves
+    #[arg(long, value_name = "PORT")]
+    pub(crate) cim_port: Option<u16>,
+    /// Print one JSON document a frame
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,10 +1,13 @@
 //! The command line of Quell. See `cli.rs` for what it takes, `commands/` for what it does.
 
+mod capture;
 mod catalogue;
 mod cli;
 mod clock;
 mod commands;
+mod decoded;
 mod exit;
+mod filter;
 mod interrupt;
 mod out;
 mod prepared;
@@ -14,6 +17,7 @@ mod runner;
 mod source;
 mod suite_folder;
 mod suite_results;
+mod vectors;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! What comes of an experiment: verdicts, figures, a page, a screen, a document for machines, an exit code.
 
+use crate::capture::Capture;
 use crate::exit::{Exit, Failure};
 use crate::out::{self, Paint};
 use crate::progress;
@@ -75,6 +76,8 @@ pub(crate) struct Results {
     pub(crate) runs: Vec<Run>,
     /// The digest of all runs together; none unless all are complete.
     pub(crate) digest: Option<Digest>,
+    /// What was captured of them.
+    pub(crate) captures: Vec<Capture>,
     version: String,
     overrides: Vec<(String, String)>,
 }
@@ -122,7 +125,8 @@ impl Results {
             runs: runs.iter().filter_map(run_fact).collect(),
         };
         let digest = digest_of(&runs);
-        Results { report, runs, digest, version: about.version, overrides: about.overrides }
+        let captures = Vec::new();
+        Results { report, runs, digest, captures, version: about.version, overrides: about.overrides }
     }
 
     /// Writes the page, and every figure as a picture and as numbers, into a folder. Gives the page's path.
@@ -159,6 +163,9 @@ impl Results {
         }
         if let Some(page) = page {
             let _ = writeln!(words, "{} {}", paint.dim("report"), page.display());
+        }
+        for capture in &self.captures {
+            let _ = writeln!(words, "{} {}", paint.dim("capture"), capture.in_words());
         }
         let _ = writeln!(words, "{} {}", paint.dim("digest"), self.digest_in_words());
         words
@@ -216,6 +223,7 @@ impl Results {
             })).collect::<Vec<_>>(),
             "fairness": self.report.fairness,
             "runs": runs,
+            "captures": self.captures.iter().map(Capture::to_json).collect::<Vec<_>>(),
             "warnings": self.report.warnings,
             "dir": dir,
             "report": page,

@@ -136,6 +136,14 @@ impl Watch {
         self.is_stopping.load(Ordering::SeqCst)
     }
 
+    /// Simulates something, on so many threads, that Ctrl-C ends.
+    pub(crate) fn watched<T>(&self, threads: usize, simulate: impl FnOnce(&Control) -> T) -> T {
+        let control = self.begin(threads);
+        let result = simulate(&control);
+        self.end(&control);
+        result
+    }
+
     fn begin(&self, threads: usize) -> Arc<Control> {
         let control = Arc::new(Control { threads, ..Control::default() });
         self.running.lock().expect("no thread panics while it holds this").push(Arc::clone(&control));
@@ -269,10 +277,8 @@ impl Bench<'_> {
             }
             return Ok(state);
         }
-        let control = watch.begin(threads.min(kernel::useful_threads(job.plan)));
-        let state = self.simulate(job, &control);
-        watch.end(&control);
-        state
+        let threads = threads.min(kernel::useful_threads(job.plan));
+        watch.watched(threads, |control| self.simulate(job, control))
     }
 
     fn simulate(&self, job: &Job<'_>, control: &Control) -> Result<State, RecordError> {

@@ -1,9 +1,11 @@
-//! One file a verb. A verb that comes later (`live`, `decode`, `bench`) is a variant of
+//! One file a verb. A verb that comes later (`live`, `bench`) is a variant of
 //! [`Command`](crate::cli::Command), a file here and a line in [`act`].
 
 mod check;
 mod compare;
 mod completions;
+mod decode;
+mod dissector;
 mod explain;
 mod init;
 mod list;
@@ -13,6 +15,7 @@ mod run;
 mod schema;
 mod show;
 mod suite;
+mod vectors;
 mod why;
 
 use crate::cli::Command;
@@ -30,6 +33,9 @@ pub(crate) fn act(command: Command) -> Result<Exit, Failure> {
         Command::Report(args) => report::report(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Why(args) => why::why(&args),
+        Command::Decode(args) => decode::decode(&args),
+        Command::Dissector => dissector::dissector(),
+        Command::Vectors => vectors::vectors(),
         Command::Explain(args) => explain::explain(&args),
         Command::Schema => schema::schema(),
         Command::Completions(args) => completions::completions(&args),

@@ -1,7 +1,9 @@
 //! `quell run`: a scenario in, claims judged and a report out.
 
+use crate::capture::{self, Asked};
 use crate::cli::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::filter::matches;
 use crate::out;
 use crate::prepared::Prepared;
 use crate::progress::Progress;
@@ -9,7 +11,7 @@ use crate::results::Results;
 use crate::runner::{self, Watch};
 use crate::source::{self, Loaded};
 use quell_record::RecordError;
-use quell_sim::scenario::Configuration;
+use quell_sim::scenario::{Configuration, Scenario};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +23,10 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     for warning in &loaded.scenario.warnings {
         out::warn(&warning.to_string());
     }
-    chosen(&loaded.scenario.configurations, &args.configurations)?;
+    let asked = {
+        let Scenario { configurations, seed, repeat, .. } = &loaded.scenario;
+        Asked::of(&args.pcap, &chosen(configurations, &args.configurations)?, *seed, *repeat)?
+    };
     let id = loaded.source.id.clone();
     let dir = args.out.clone().unwrap_or_else(|| default_out(args, &loaded));
     let prepared = Prepared::new(&args.scenario, loaded, &dir).map_err(|error| refused(&dir, error))?;
@@ -29,10 +34,21 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let watch = Arc::new(Watch::default());
     watch.until_interrupted(|| out::note("\nstopping at the next sample; Ctrl-C once more stops at once"));
     let progress = Progress::new(&id, args.quiet);
-    let runs = runner::run_all(&prepared.jobs(&chosen), threads(args.threads), &watch, &progress);
+    let jobs = prepared.jobs(&chosen);
+    let runs = runner::run_all(&jobs, threads(args.threads), &watch, &progress);
     progress.clear();
-    let results = prepared.results(chosen.len(), runs);
-    finish(args, &dir, &results, watch.is_interrupted())
+    let captures = asked.map(|asked| capture::make(&asked, &jobs, &runs, threads(args.threads), &watch));
+    let mut results = prepared.results(chosen.len(), runs);
+    // A capture that cannot be written takes nothing from the results.
+    let captured = match captures.transpose() {
+        Ok(captures) => {
+            results.captures = captures.unwrap_or_default();
+            Exit::Done
+        }
+        Err(failure) => failure.tell(),
+    };
+    let exit = finish(args, &dir, &results, watch.is_interrupted())?;
+    Ok(exit.max(captured))
 }
 
 /// Runs at a time: as asked, or one for each core.
@@ -93,16 +109,6 @@ fn chosen<'a>(all: &'a [Configuration], patterns: &[String]) -> Result<Vec<&'a C
     Ok(all.iter().filter(is_chosen).collect())
 }
 
-/// Whether a name is as the pattern says, where `*` stands for anything.
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((start, rest)) => name.strip_prefix(start).is_some_and(|left| {
-            (0..=left.len()).filter(|&at| left.is_char_boundary(at)).any(|at| matches(rest, &left[at..]))
-        }),
-    }
-}
-
 fn default_out(args: &RunArgs, loaded: &Loaded) -> PathBuf {
     let mut folder = loaded.source.folder().into_os_string();
     if args.scenario.quick {
@@ -123,20 +129,4 @@ pub(super) fn refused(dir: &Path, error: RecordError) -> Failure {
         return failure.hint(hint);
     }
     failure
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_anything() {
-        assert!(matches("qcn/*", "qcn/short"));
-        assert!(matches("*/short", "qcn/short"));
-        assert!(matches("*", ""));
-        assert!(matches("*é*", "café/x"));
-        assert!(matches("a*b*c", "a-b-b-c"));
-        assert!(!matches("qcn", "qcn/short"));
-        assert!(!matches("*/long", "qcn/short"));
-    }
 }

@@ -1,10 +1,12 @@
 //! The real binary, as people and scripts use it: what it prints, how it exits, what it leaves behind.
 
 mod bad_input;
+mod captures;
 mod interrupted;
 mod lookups;
 mod results;
 mod runs;
 mod suite;
 mod support;
+mod tshark;
 mod why;

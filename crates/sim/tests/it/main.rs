@@ -2,6 +2,7 @@
 
 mod adapters;
 mod benchworks;
+mod captures;
 mod conservation;
 mod determinism;
 mod fabric;
