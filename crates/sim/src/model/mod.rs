@@ -12,7 +12,7 @@ mod net;
 mod octets;
 mod port;
 mod ring;
-mod stream;
+pub(crate) mod stream;
 mod switch;
 
 use crate::kernel::agenda::{Event, Lane, LaneKind};
@@ -40,6 +40,8 @@ pub(crate) struct World {
     sampled: Instant,
     /// What the outputs of each router carry together.
     router_rates: Vec<Rate>,
+    /// Whether flows are sampled.
+    flow_series: bool,
 }
 
 #[derive(Debug)]
@@ -122,6 +124,7 @@ impl World {
             changes: plan.changes.iter().map(|change| change.what).collect(),
             epochs,
             sampled: Instant::START,
+            flow_series: plan.flow_series,
             router_rates: (0..plan.routers().count()).map(|router| plan.router_rate(router)).collect(),
         };
         world.book_changes(plan);
@@ -276,7 +279,9 @@ impl World {
         self.sample_router_outputs(&passed, span, sink);
         self.sample_inputs(span, sink);
         self.sample_router_inputs(&passed, sink);
-        self.sample_flows(sink);
+        if self.flow_series {
+            self.sample_flows(sink);
+        }
     }
 
     fn sample_ports(&mut self, span: Duration, sink: &mut dyn Sink) {

@@ -103,6 +103,7 @@ pub(super) const KEYS: &[Key] = &[
     key("run", "seed", Form::Count(0, MOST), By("1"), "The first seed; repeats count up from it."),
     key("run", "repeat", Form::Count(1, 100_000), By("1"), "How many seeds are run."),
     key("run", "sample", TIME, By("1ms"), "Time between samples of the recording."),
+    key("run", "flow_series", Form::Word(&["all", "none"]), By("all"), "Whether every flow is sampled; without, only its totals are kept, which whole-run claims read. For very many flows."),
     key("run", "overhead", Form::Size(0, 1000), By("0B"), "Octets each frame costs on the wire beyond its own; preamble, delimiter and gap are 20B.").source("802.3 clause 4"),
 
     key("topology", "kind", Form::Word(&["star", "chain", "tree", "fat-tree", "graph", "rack"]), Required, "The shape of the network."),
@@ -204,7 +205,7 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "mix", Form::Share, By("50%"), "How much of the feedback is a flow's excess over an equal share; the rest is QCN's.").when(AF_QCN).source("Kabbani et al. 2010; the value is ours"),
 
     key("traffic", "from", Form::Names, Required, "The senders: a host, a list of hosts, or `*` for all."),
-    key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; or `+4` for the host four places on, counted round. With several, each frame draws one."),
+    key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; `+4` for the host four places on, counted round; or `permutation` for one other host each, scrambled. With several, each frame draws one."),
     key("traffic", "each", Form::Flag, By("false"), "Whether each receiver has a source of its own, instead of sharing one."),
     key("traffic", "name", Form::Text, Optional("`from->to`"), "What the flow is called, if there is just one."),
     key("traffic", "priority", Form::Count(0, 7), By("0"), "Priority of its frames.").source("802.1Q"),

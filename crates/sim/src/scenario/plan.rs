@@ -43,6 +43,8 @@ pub struct Plan {
     pub sample: Duration,
     /// Further instants at which samples are taken, so that every window of a claim is whole; sorted.
     pub cuts: Vec<Instant>,
+    /// Whether flows are sampled; if not, only their totals are recorded.
+    pub flow_series: bool,
     /// The hosts.
     pub hosts: Vec<Host>,
     /// The switches.
