@@ -87,7 +87,7 @@ impl World {
         let mut net = Net::new(plan, classes, &data);
         let node_count = plan.hosts.len() + plan.switches.len();
         let ends = plan.fabric.as_ref().map(|fabric| {
-            let (mesh, ends) = Mesh::new(plan, fabric, Duration::ZERO);
+            let (mesh, ends) = Mesh::new(plan, fabric);
             net.mesh = mesh;
             ends
         });

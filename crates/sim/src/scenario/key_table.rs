@@ -145,7 +145,7 @@ pub(super) const KEYS: &[Key] = &[
     key("topology", "local.delay", Form::Time(1, MOST_TIME / 1_000_000), By("50ns"), "Its propagation delay, one way.").when(DRAGONFLY),
     key("topology", "global.rate", LINE_RATE, By("100Gb/s"), "Rate of a link between groups, each way.").when(DRAGONFLY),
     key("topology", "global.delay", Form::Time(1, MOST_TIME / 1_000_000), By("200ns"), "Its propagation delay, one way.").when(DRAGONFLY),
-    key("topology", "router.input_buffer", Form::Size(1, 65_535), By("4KiB"), "Room at each input of a router and virtual channel, for which the sender holds credits.").when(DRAGONFLY),
+    key("topology", "router.input_buffer", Form::Size(1, 65_535), By("16KiB"), "Room at each input of a router and virtual channel, for which the sender holds credits.").when(DRAGONFLY),
     key("topology", "router.output_buffer", Form::Size(1, 65_535), By("4KiB"), "Room at each output of a router.").when(DRAGONFLY),
     key("topology", "router.latency", OFFSET, By("100ns"), "Time a cell takes from the input to the output of a router, if it need not wait.").when(DRAGONFLY),
     key("topology.links", "ends", Form::Names, Required, "The two nodes it joins."),
