@@ -413,6 +413,10 @@ fn facts(runs: &[Run], version: &str, overrides: &[(String, String)]) -> Vec<(St
         ("frames carried over links".to_owned(), hops.to_string()),
         ("time of all runs".to_owned(), progress::span(seconds)),
     ];
+    let cells: u64 = kept().map(|it| it.ending.cell_hops).sum();
+    if cells > 0 {
+        facts.push(("cells carried inside the fabric".to_owned(), cells.to_string()));
+    }
     if let Some(digest) = digest_of(runs) {
         facts.push(("digest".to_owned(), digest.whole()));
     }

@@ -295,6 +295,7 @@ impl Bench<'_> {
                 simulated_ps: outcome.ended.ps(),
                 events: outcome.events,
                 frame_hops: outcome.frame_hops,
+                cell_hops: outcome.cell_hops,
                 wall_seconds,
             },
             Err(_) => Ending {
@@ -302,6 +303,7 @@ impl Bench<'_> {
                 simulated_ps: control.now_ps.load(Ordering::Relaxed),
                 events: 0,
                 frame_hops: 0,
+                cell_hops: 0,
                 wall_seconds,
             },
         };

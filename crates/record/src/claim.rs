@@ -175,6 +175,22 @@ impl Metric {
             },
         }
     }
+
+    /// Whether the totals of a flow are enough to measure it over a whole run.
+    pub fn is_in_totals(&self) -> bool {
+        matches!(
+            self,
+            Metric::Throughput
+                | Metric::SendRate
+                | Metric::DemandShare
+                | Metric::DeliveredShare
+                | Metric::Frames
+                | Metric::Reordered
+                | Metric::Latency
+                | Metric::Cnms
+                | Metric::Loss
+        )
+    }
 }
 
 /// The series that [`Metric::Convergence`] watches.

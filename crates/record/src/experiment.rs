@@ -313,7 +313,8 @@ mod tests {
         let dir = experiment.run_dir(configuration, seed);
         let mut disk = DiskWriter::create(&dir, &catalog(), draft).unwrap();
         tell(2, &mut disk);
-        let ending = Ending { complete, simulated_ps: 1, events: 1, frame_hops: 1, wall_seconds: 0.5 };
+        let ending =
+            Ending { complete, simulated_ps: 1, events: 1, frame_hops: 1, cell_hops: 0, wall_seconds: 0.5 };
         disk.finish(ending, &serde_json::Value::Null).unwrap();
     }
 

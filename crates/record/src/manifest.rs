@@ -86,6 +86,9 @@ pub struct Ending {
     pub events: u64,
     /// Frames handed from one node to the next.
     pub frame_hops: u64,
+    /// Cells handed on inside fabrics; recordings from before there were any lack it.
+    #[serde(default)]
+    pub cell_hops: u64,
     /// How long it took by the wall clock.
     pub wall_seconds: f64,
 }

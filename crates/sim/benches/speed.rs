@@ -1,4 +1,4 @@
-//! How fast the simulator is: instructions and wall time, of the agenda alone and a frame-hop of the `bench/*` works.
+//! How fast the simulator is: instructions and wall time, of the agenda alone and a hop of the `bench/*` works.
 //!
 //! One command prints the table:
 //!
@@ -66,18 +66,23 @@ fn main() {
         let plan = plan(work, 1);
         let mut outcome = None;
         let ns = best_of_five(|| outcome = Some(simulate(&plan)));
-        let Some(Outcome { events, frame_hops, .. }) = outcome else { continue };
-        let hops = to_float(frame_hops);
+        let Some(outcome) = outcome else { continue };
+        let (count, hops) = (hops(&outcome), to_float(hops(&outcome)));
         // Counted over a shorter run, which has hops of its own.
-        let short = to_float(simulate(&self::plan(work, SHORTER)).frame_hops);
+        let short = to_float(self::hops(&simulate(&self::plan(work, SHORTER))));
         let instructions = instructions(work).map(|all| to_float(all) / short);
         println!(
-            "{work:28} {frame_hops:9} {:9.3} {:12.1} {}",
-            to_float(events) / hops,
+            "{work:28} {count:9} {:9.3} {:12.1} {}",
+            to_float(outcome.events) / hops,
             ns / hops,
             shown(instructions)
         );
     }
+}
+
+/// What a run is counted by: cells where there are any, twelve or so for each frame, else frames.
+fn hops(outcome: &Outcome) -> u64 {
+    if outcome.cell_hops > 0 { outcome.cell_hops } else { outcome.frame_hops }
 }
 
 /// How much shorter a run is under valgrind.

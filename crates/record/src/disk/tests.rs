@@ -30,7 +30,7 @@ fn draft() -> ManifestDraft {
 }
 
 fn ending(complete: bool) -> Ending {
-    Ending { complete, simulated_ps: 3, events: 4, frame_hops: 5, wall_seconds: 0.1 }
+    Ending { complete, simulated_ps: 3, events: 4, frame_hops: 5, cell_hops: 0, wall_seconds: 0.1 }
 }
 
 /// Writes the story and returns it as it was in memory.

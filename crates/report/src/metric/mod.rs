@@ -288,7 +288,28 @@ impl<'a> View<'a> {
     }
 
     fn sum(&self, quantity: Quantity) -> Result<f64, Unmeasured> {
+        if let Some(total) = self.total(quantity) {
+            return Ok(total as f64);
+        }
         Ok(self.values(quantity)?.iter().map(|&value| i128::from(value)).sum::<i128>() as f64)
+    }
+
+    /// What the totals of a flow say of a quantity, where it was not sampled and the window is the whole run.
+    fn total(&self, quantity: Quantity) -> Option<u64> {
+        let is_whole = (self.window.from_ps, self.window.to_ps) == (0, self.recording.end().ps());
+        if !is_whole || self.recording.series(self.entity, quantity).is_some() {
+            return None;
+        }
+        let totals = self.recording.totals(self.entity)?;
+        match quantity {
+            Quantity::OfferedBytes => Some(totals.offered_bytes),
+            Quantity::SentBytes => Some(totals.sent_bytes),
+            Quantity::DeliveredBytes => Some(totals.delivered_bytes),
+            Quantity::DeliveredFrames => Some(totals.delivered_frames),
+            Quantity::DroppedFrames => Some(totals.lost_frames),
+            Quantity::CnmsReceived => Some(totals.cnms_received),
+            _ => None,
+        }
     }
 
     fn mean(&self, quantity: Quantity) -> Result<f64, Unmeasured> {

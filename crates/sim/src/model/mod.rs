@@ -13,7 +13,7 @@ mod octets;
 mod parcel;
 mod port;
 mod ring;
-mod stream;
+pub(crate) mod stream;
 mod switch;
 
 use crate::kernel::agenda::{Event, Lane, LaneKind};
@@ -43,6 +43,8 @@ pub(crate) struct World {
     sampled: Instant,
     /// What the outputs of each router carry together.
     router_rates: Vec<Rate>,
+    /// Whether flows are sampled.
+    flow_series: bool,
 }
 
 #[derive(Debug)]
@@ -104,7 +106,7 @@ impl World {
         let mut net = Net::new(plan, classes, &data);
         let node_count = plan.hosts.len() + plan.switches.len();
         let ends = plan.fabric.as_ref().map(|fabric| {
-            let (mesh, ends) = Mesh::new(plan, fabric, Duration::ZERO);
+            let (mesh, ends) = Mesh::new(plan, fabric);
             net.mesh = mesh;
             ends
         });
@@ -155,6 +157,7 @@ impl World {
             changes: plan.changes.iter().map(|change| change.what).collect(),
             epochs,
             sampled: Instant::START,
+            flow_series: plan.flow_series,
             router_rates: (0..plan.routers().count()).map(|router| plan.router_rate(router)).collect(),
         };
         world.book_changes(plan);
@@ -338,7 +341,9 @@ impl World {
         self.sample_router_outputs(&passed, span, sink);
         self.sample_inputs(span, sink);
         self.sample_router_inputs(&passed, sink);
-        self.sample_flows(sink);
+        if self.flow_series {
+            self.sample_flows(sink);
+        }
     }
 
     fn sample_ports(&mut self, span: Duration, sink: &mut dyn Sink) {

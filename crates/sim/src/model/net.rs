@@ -298,8 +298,8 @@ impl Net {
             Load::Credit { wire, octets, channel } => {
                 self.mesh.credit(wire, octets, channel, due, &mut self.agenda);
             }
-            Load::Mail { kind, leaf, from, message } => {
-                self.mesh.deliver(kind, [from, leaf], message, due, &mut self.agenda);
+            Load::Mail { kind, leaf, message } => {
+                self.mesh.deliver(kind, leaf, message, due, &mut self.agenda);
             }
         }
     }

@@ -55,8 +55,6 @@ pub(crate) enum Load {
         kind: Mail,
         /// The leaf it is for.
         leaf: u16,
-        /// The leaf that sends it.
-        from: u16,
         /// What it says.
         message: Message,
     },

@@ -45,6 +45,8 @@ const CHAIN: &[When] = &[Is("kind", &["chain"])];
 const TREE: &[When] = &[Is("kind", &["tree"])];
 const FAT_TREE: &[When] = &[Is("kind", &["fat-tree"])];
 const RACK: &[When] = &[Is("kind", &["rack"])];
+const DRAGONFLY: &[When] = &[Is("kind", &["dragonfly"])];
+const FABRIC: &[When] = &[Is("kind", &["rack", "dragonfly"])];
 const GRAPH: &[When] = &[Is("kind", &["graph"])];
 const TRUNKED: &[When] = &[Is("kind", &["chain", "tree", "fat-tree"])];
 const VOQ: &[When] = &[Is("kind", &["voq"])];
@@ -113,9 +115,10 @@ pub(super) const KEYS: &[Key] = &[
     key("run", "seed", Form::Count(0, MOST), By("1"), "The first seed; repeats count up from it."),
     key("run", "repeat", Form::Count(1, 100_000), By("1"), "How many seeds are run."),
     key("run", "sample", TIME, By("1ms"), "Time between samples of the recording."),
+    key("run", "flow_series", Form::Word(&["all", "none"]), By("all"), "Whether every flow is sampled; without, only its totals are kept, which whole-run claims read. For very many flows."),
     key("run", "overhead", Form::Size(0, 1000), By("0B"), "Octets each frame costs on the wire beyond its own; preamble, delimiter and gap are 20B.").source("802.3 clause 4"),
 
-    key("topology", "kind", Form::Word(&["star", "chain", "tree", "fat-tree", "graph", "rack"]), Required, "The shape of the network."),
+    key("topology", "kind", Form::Word(&["star", "chain", "tree", "fat-tree", "graph", "rack", "dragonfly"]), Required, "The shape of the network."),
     key("topology", "routing", Form::Word(&["hash", "first", "destination"]), By("hash"), "Which of several shortest paths a flow takes: by a hash of the flow, the lowest port, or by the destination's number."),
     key("topology", "link.rate", LINE_RATE, By("10Gb/s"), "Rate of a link, each way."),
     key("topology", "link.delay", Form::Time(1, MOST_TIME / 1_000_000), By("1us"), "Propagation delay of a link, one way."),
@@ -133,18 +136,28 @@ pub(super) const KEYS: &[Key] = &[
     key("topology", "form", Form::Word(&["cells", "switch"]), By("cells"), "What stands for the fabric: leaves and spines that pass cells, or the one switch `fabric` that they amount to.").when(RACK),
     key("topology", "racks", Form::Count(1, 1024), By("4"), "How many racks.").when(RACK).source(RZ_FABRIC),
     key("topology", "leaves", Form::Count(1, 4096), By("32"), "Leaves of each rack, `l1` and so on over all racks.").when(RACK).source(RZ_FABRIC),
-    key("topology", "ports", Form::Count(1, 64), By("5"), "Server ports of a leaf, with hosts `h1` and so on.").when(RACK).source(RZ_FABRIC),
+    key("topology", "ports", Form::Count(1, 64), By("5"), "Server ports of a leaf, with hosts `h1` and so on.").when(FABRIC).source(RZ_FABRIC),
+    key("topology", "hosts", Form::Names, Optional("one on every port: `h1` and so on, leaf by leaf"), "The names of the hosts, if not all ports have one; they stand one a leaf in turn.").when(RACK),
     key("topology", "spines", Form::Count(0, 1024), By("32"), "Spines `s1` and so on; each leaf has an uplink to every one.").when(RACK).source(RZ_FABRIC),
     key("topology", "spine_ports", Form::Count(1, 65_535), By("136"), "Ports of a spine, of which each leaf takes one.").when(RACK).source(RZ_FABRIC),
-    key("topology", "uplink.rate", LINE_RATE, By("25Gb/s"), "Rate of an uplink, each way.").when(RACK).source(RZ_FABRIC),
-    key("topology", "uplink.delay", Form::Time(1, MOST_TIME / 1_000_000), By("50ns"), "Propagation delay of an uplink, one way.").when(RACK),
-    key("topology", "cell", Form::Size(64, 16_384), By("256B"), "The most octets of a frame that one cell carries.").when(RACK).source(RZ_CELLS),
-    key("topology", "header", Form::Size(0, 1000), By("8B"), "Octets of a cell beyond those.").when(RACK),
+    key("topology", "uplink.rate", LINE_RATE, By("25Gb/s"), "Rate of an uplink, each way.").when(FABRIC).source(RZ_FABRIC),
+    key("topology", "uplink.delay", Form::Time(1, MOST_TIME / 1_000_000), By("50ns"), "Propagation delay of an uplink, one way.").when(FABRIC),
+    key("topology", "cell", Form::Size(64, 16_384), By("256B"), "The most octets of a frame that one cell carries.").when(FABRIC).source(RZ_CELLS),
+    key("topology", "header", Form::Size(0, 1000), By("8B"), "Octets of a cell beyond those.").when(FABRIC),
     key("topology", "spine.input_buffer", Form::Size(1, 65_535), By("4KiB"), "Room at each input of a spine, for which a leaf holds credits.").when(RACK),
     key("topology", "spine.output_buffer", Form::Size(1, 65_535), By("4KiB"), "Room at each output of a spine.").when(RACK),
     key("topology", "spine.latency", OFFSET, By("100ns"), "Time a cell takes from the input to the output of a spine, if it need not wait.").when(RACK),
-    key("topology", "request_latency", Form::Time(1, MOST_TIME / 1_000_000), By("250ns"), "Time from a request at an input to its arrival at the arbiter of the output.").when(RACK),
-    key("topology", "grant_latency", Form::Time(1, MOST_TIME / 1_000_000), By("250ns"), "Time from a grant to its arrival at the input.").when(RACK),
+    key("topology", "request_latency", Form::Time(1, MOST_TIME / 1_000_000), By("250ns"), "Time from a request at an input to its arrival at the arbiter of the output.").when(FABRIC),
+    key("topology", "grant_latency", Form::Time(1, MOST_TIME / 1_000_000), By("250ns"), "Time from a grant to its arrival at the input.").when(FABRIC),
+    key("topology", "groups", Form::Count(2, 256), Required, "Groups of routers; every two are joined by one link.").when(DRAGONFLY),
+    key("topology", "routers", Form::Count(1, 256), Required, "Routers of a group, `r1` and so on over all groups, all joined to each other; each has one leaf.").when(DRAGONFLY),
+    key("topology", "local.rate", LINE_RATE, By("100Gb/s"), "Rate of a link between routers of a group, each way.").when(DRAGONFLY),
+    key("topology", "local.delay", Form::Time(1, MOST_TIME / 1_000_000), By("50ns"), "Its propagation delay, one way.").when(DRAGONFLY),
+    key("topology", "global.rate", LINE_RATE, By("100Gb/s"), "Rate of a link between groups, each way.").when(DRAGONFLY),
+    key("topology", "global.delay", Form::Time(1, MOST_TIME / 1_000_000), By("200ns"), "Its propagation delay, one way.").when(DRAGONFLY),
+    key("topology", "router.input_buffer", Form::Size(1, 65_535), By("16KiB"), "Room at each input of a router and virtual channel, for which the sender holds credits.").when(DRAGONFLY),
+    key("topology", "router.output_buffer", Form::Size(1, 65_535), By("4KiB"), "Room at each output of a router.").when(DRAGONFLY),
+    key("topology", "router.latency", OFFSET, By("100ns"), "Time a cell takes from the input to the output of a router, if it need not wait.").when(DRAGONFLY),
     key("topology.links", "ends", Form::Names, Required, "The two nodes it joins."),
     key("topology.links", "rate", LINE_RATE, Optional("as `topology.link.rate`"), "Its rate, each way."),
     key("topology.links", "delay", Form::Time(1, MOST_TIME / 1_000_000), Optional("as `topology.link.delay`"), "Its propagation delay, one way."),
@@ -249,7 +262,7 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "cnm_frame", FRAME, By("64B"), "Length of what is told to sources.").when(NOT_QCN),
 
     key("traffic", "from", Form::Names, Required, "The senders: a host, a list of hosts, or `*` for all."),
-    key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; or `+4` for the host four places on, counted round. With several, each frame draws one."),
+    key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; `+4` for the host four places on, counted round; or `permutation` for one other host each, scrambled. With several, each frame draws one."),
     key("traffic", "each", Form::Flag, By("false"), "Whether each receiver has a source of its own, instead of sharing one."),
     key("traffic", "name", Form::Text, Optional("`from->to`"), "What the flow is called, if there is just one."),
     key("traffic", "priority", Form::Count(0, 7), By("0"), "Priority of its frames.").source("802.1Q"),

@@ -43,6 +43,8 @@ pub struct Plan {
     pub sample: Duration,
     /// Further instants at which samples are taken, so that every window of a claim is whole; sorted.
     pub cuts: Vec<Instant>,
+    /// Whether flows are sampled; if not, only their totals are recorded.
+    pub flow_series: bool,
     /// The hosts.
     pub hosts: Vec<Host>,
     /// The switches.
@@ -272,10 +274,20 @@ pub struct Fabric {
     pub grant_latency: Duration,
 }
 
-impl Fabric {
-    /// How long messages between leaves take.
-    pub(crate) fn mail_latencies(&self) -> [Duration; 2] {
-        [self.request_latency, self.grant_latency]
+impl Plan {
+    /// How long acknowledgements take inside a fabric, if leaves keep copies for them.
+    pub(crate) fn acknowledge_latency(&self) -> Option<Duration> {
+        let stages = self.switches.iter().filter_map(|leaf| match &leaf.buffering {
+            Buffering::Voq { output, .. } => output.as_ref(),
+            Buffering::OutputQueued { .. } => None,
+        });
+        stages.filter_map(|stage| stage.acknowledge).max()
+    }
+
+    /// How long messages between the leaves of its fabric take, if it has one.
+    pub(crate) fn mail_latencies(&self) -> impl Iterator<Item = Duration> {
+        let asked = self.fabric.iter().flat_map(|fabric| [fabric.request_latency, fabric.grant_latency]);
+        asked.chain(self.fabric.as_ref().and_then(|_| self.acknowledge_latency()))
     }
 }
 

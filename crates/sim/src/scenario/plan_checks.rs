@@ -26,21 +26,8 @@ pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     switches(plan, places, longest, longest.max(cnm), log);
     receivers(plan, places, longest, longest.max(cnm), log);
     pause_or_pfc(plan, places, log);
-    reliable(plan, places, log);
     scheme(plan, places, log);
     loads(plan, places, log);
-}
-
-/// Acknowledgements are those of one switch.
-fn reliable(plan: &Plan, places: &Places<'_>, log: &mut Log) {
-    let keeps_copies = |buffering: &Buffering| matches!(buffering, Buffering::Voq { output: Some(stage), .. } if stage.acknowledge.is_some());
-    let first = plan.switches.iter().position(|switch| keeps_copies(&switch.buffering));
-    if plan.fabric.is_some()
-        && let Some(section) = first.and_then(|index| places.switches.get(index))
-    {
-        let message = format!("`{}` is not there for a fabric of cells", section.path_of("reliable"));
-        log.wrong(section.origin_of("reliable"), message).hint("set `topology.form` to `switch`");
-    }
 }
 
 fn sampling(plan: &Plan, places: &Places<'_>, log: &mut Log) {

@@ -23,6 +23,8 @@ pub(crate) struct Reading {
 pub(crate) struct Setting<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) length: Duration,
+    /// Whether flows are sampled.
+    pub(crate) flow_series: bool,
     pub(crate) axes: &'a Axes,
     pub(crate) chosen: &'a Chosen,
 }
@@ -47,13 +49,16 @@ pub(crate) fn claim(section: &Section, setting: &Setting<'_>, log: &mut Log) -> 
     };
     let metric = words.metric(section, target)?;
     let of = Selector(section.text("of")?.to_owned());
-    if let Err(error) = of.check(setting.catalog, metric.classes()) {
-        log.wrong(section.origin_of("of"), format!("`{}`: {error}", section.path_of("of")));
-        if let Some(hint) = error.hint() {
-            log.hint(hint);
+    let entities = match of.check(setting.catalog, metric.classes()) {
+        Ok(entities) => entities,
+        Err(error) => {
+            log.wrong(section.origin_of("of"), format!("`{}`: {error}", section.path_of("of")));
+            if let Some(hint) = error.hint() {
+                log.hint(hint);
+            }
+            return None;
         }
-        return None;
-    }
+    };
     let relative_to = match section.raw("relative_to") {
         Some(value) => Some(setting.axes.reference(section, value, setting.chosen, log)?),
         None => None,
@@ -75,6 +80,16 @@ pub(crate) fn claim(section: &Section, setting: &Setting<'_>, log: &mut Log) -> 
         }
         None => vec![Window { from_ps: 0, to_ps: setting.length.ps() }],
     };
+    let whole = over.iter().all(|window| (window.from_ps, window.to_ps) == (0, setting.length.ps()));
+    let is_flow = |id: &EntityId| setting.catalog.get(*id).class() == EntityClass::Flow;
+    if !(setting.flow_series || whole && metric.is_in_totals()) && entities.iter().any(is_flow) {
+        let message =
+            format!("`{path}` is `{text}` of flows, which `run.flow_series` keeps from being sampled");
+        log.wrong(section.origin_of("metric"), message).hint(
+            "totals tell what was offered, delivered, lost or notified over the whole run; ports are sampled anyway",
+        );
+        return None;
+    }
     let measure = Measure { metric, reduce: words.reduce, of, over, relative_to, against };
     let text = match section.text("claim") {
         Some(claim) => claim.to_owned(),

@@ -4,7 +4,7 @@ use super::plan::{HostId, NodeId, SwitchId, TieBreak};
 use super::problem::{Log, suggest};
 use super::section::{MOST_NODES, Section};
 use super::value::Origin;
-use crate::topology::{Cells, Line, Network, Rack, Spec};
+use crate::topology::{Cells, Dragonfly, Line, Network, Rack, Spec};
 use quell_proto::units::{Duration, Rate};
 use std::collections::BTreeMap;
 
@@ -65,6 +65,7 @@ fn spec(section: &Section, links: &[Section], link: Line, log: &mut Log) -> Opti
             Spec::FatTree { k: u32::try_from(k).ok()? }
         }
         "rack" => Spec::Rack(rack(section, link, log)?),
+        "dragonfly" => Spec::Dragonfly(dragonfly(section, log)?),
         _ => graph(section, links, link, log)?,
     })
 }
@@ -74,17 +75,9 @@ fn rack(section: &Section, link: Line, log: &mut Log) -> Option<Rack> {
     let count = |key| section.count(key).and_then(|count| u32::try_from(count).ok());
     let (racks, each, ports) = (count("racks")?, count("leaves")?, count("ports")?);
     let (spines, spine_ports) = (count("spines")?, count("spine_ports")?);
-    let uplink = Line { rate: section.rate("uplink.rate")?, delay: section.time("uplink.delay")? };
-    let cells = Cells {
-        payload: section.size("cell")?,
-        header: section.size("header")?,
-        input_buffer: section.size("spine.input_buffer")?,
-        output_buffer: section.size("spine.output_buffer")?,
-        router_latency: section.time("spine.latency")?,
-        request_latency: section.time("request_latency")?,
-        grant_latency: section.time("grant_latency")?,
-    };
+    let uplink = line(section, ["uplink.rate", "uplink.delay"])?;
     let before = log.problems.len();
+    let cells = cells(section, ["spine.input_buffer", "spine.output_buffer", "spine.latency"], log)?;
     let leaves = racks * each;
     if leaves > spine_ports {
         let message = format!(
@@ -94,13 +87,7 @@ fn rack(section: &Section, link: Line, log: &mut Log) -> Option<Rack> {
         log.wrong(section.origin_of(stated.unwrap_or("spine_ports")), message)
             .hint("every leaf takes a port of every spine: state more `spine_ports`, or fewer leaves");
     }
-    let hosts = u64::from(leaves) * u64::from(ports);
-    if hosts + u64::from(leaves) > MOST_FABRIC_INPUTS {
-        let message = format!("{leaves} leaves with {ports} ports each are {hosts} hosts");
-        log.wrong(section.origin_of("leaves"), message)
-            .hint(format!("hosts and leaves of a fabric are at most {MOST_FABRIC_INPUTS} together"));
-    }
-    cells_fit(section, &cells, ["spine.input_buffer", "spine.output_buffer"], log);
+    few_enough(section, "leaves", leaves, ports, log);
     let servers = u128::from(link.rate.bps()) * u128::from(ports);
     if spines == 0 {
         let message = format!(
@@ -117,17 +104,83 @@ fn rack(section: &Section, link: Line, log: &mut Log) -> Option<Rack> {
     if log.problems.len() > before {
         return None;
     }
+    let hosts = rack_hosts(section, leaves, ports, log)?;
     let cells = (section.text("form")? == "cells").then_some(cells);
-    Some(Rack { leaves, ports, spines, uplink, cells })
+    Some(Rack { hosts, spines, uplink, cells })
+}
+
+/// The hosts of each leaf: all there is room for, or those named, one a leaf in turn.
+fn rack_hosts(section: &Section, leaves: u32, ports: u32, log: &mut Log) -> Option<Vec<Vec<String>>> {
+    let Some(names) = section.names("hosts") else { return Some(everywhere(leaves, ports)) };
+    let room = leaves as usize * ports as usize;
+    if names.len() > room {
+        let message = format!(
+            "`{}` names {} hosts, and {leaves} leaves with {ports} ports each have room for {room}",
+            section.path_of("hosts"),
+            names.len()
+        );
+        log.wrong(section.origin_of("hosts"), message);
+        return None;
+    }
+    let mut hosts = vec![Vec::new(); leaves as usize];
+    for (name, place) in names.iter().zip((0..hosts.len()).cycle()) {
+        hosts[place].push(name.clone());
+    }
+    Some(hosts)
+}
+
+/// A host on every port: `h1` and so on, leaf by leaf.
+fn everywhere(leaves: u32, ports: u32) -> Vec<Vec<String>> {
+    (0..u64::from(leaves)).map(|leaf| numbered(1 + leaf * u64::from(ports), u64::from(ports))).collect()
 }
 
 /// Inputs of a fabric are numbered in 16 bits.
 const MOST_FABRIC_INPUTS: u64 = 65_535;
 
-/// A cell fits the buffers it must pass.
-fn cells_fit(section: &Section, cells: &Cells, keys: [&'static str; 2], log: &mut Log) {
+fn few_enough(section: &Section, key: &'static str, leaves: u32, ports: u32, log: &mut Log) {
+    let hosts = u64::from(leaves) * u64::from(ports);
+    if hosts + u64::from(leaves) > MOST_FABRIC_INPUTS {
+        let message = format!("{leaves} leaves with {ports} ports each are {hosts} hosts");
+        log.wrong(section.origin_of(key), message)
+            .hint(format!("hosts and leaves of a fabric are at most {MOST_FABRIC_INPUTS} together"));
+    }
+}
+
+/// A Dragonfly whose parts can work together. That it blocks is what it is for.
+fn dragonfly(section: &Section, log: &mut Log) -> Option<Dragonfly> {
+    let count = |key| section.count(key).and_then(|count| u32::try_from(count).ok());
+    let before = log.problems.len();
+    let (groups, routers, ports) = (count("groups")?, count("routers")?, count("ports")?);
+    let parts = Dragonfly {
+        groups,
+        routers,
+        hosts: Vec::new(),
+        uplink: line(section, ["uplink.rate", "uplink.delay"])?,
+        local: line(section, ["local.rate", "local.delay"])?,
+        global: line(section, ["global.rate", "global.delay"])?,
+        cells: cells(section, ["router.input_buffer", "router.output_buffer", "router.latency"], log)?,
+    };
+    few_enough(section, "groups", groups * routers, ports, log);
+    (log.problems.len() == before).then(|| Dragonfly { hosts: everywhere(groups * routers, ports), ..parts })
+}
+
+fn line(section: &Section, [rate, delay]: [&'static str; 2]) -> Option<Line> {
+    Some(Line { rate: section.rate(rate)?, delay: section.time(delay)? })
+}
+
+/// The cells of a fabric, which must fit the buffers they pass.
+fn cells(section: &Section, [input, output, latency]: [&'static str; 3], log: &mut Log) -> Option<Cells> {
+    let cells = Cells {
+        payload: section.size("cell")?,
+        header: section.size("header")?,
+        input_buffer: section.size(input)?,
+        output_buffer: section.size(output)?,
+        router_latency: section.time(latency)?,
+        request_latency: section.time("request_latency")?,
+        grant_latency: section.time("grant_latency")?,
+    };
     let cell = cells.payload + cells.header;
-    for (key, buffer) in keys.into_iter().zip([cells.input_buffer, cells.output_buffer]) {
+    for (key, buffer) in [(input, cells.input_buffer), (output, cells.output_buffer)] {
         if cell > buffer {
             let message = format!(
                 "`{}` is {buffer}, and a cell of {} and its header of {} are {cell}",
@@ -138,6 +191,7 @@ fn cells_fit(section: &Section, cells: &Cells, keys: [&'static str; 2], log: &mu
             log.wrong(section.origin_of(key), message).hint("no full cell would ever fit");
         }
     }
+    Some(cells)
 }
 
 /// Uplinks that carry less than the server ports bring in: allowed, and no longer free of blocking.

@@ -5,6 +5,7 @@ use super::plan::{Flow, FlowId, HostId, NodeId, Pattern, Source};
 use super::plan_network::Names;
 use super::problem::{Log, suggest};
 use super::section::Section;
+use crate::model::stream;
 use crate::topology::Network;
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeMap;
@@ -134,6 +135,13 @@ fn receivers(
         }
         return Some(others);
     }
+    if names == ["permutation"] {
+        if count < 2 {
+            log.wrong(section.origin_of("to"), "there is no other host to send to");
+            return None;
+        }
+        return Some(vec![shuffled(from, count)]);
+    }
     if let [places] = names
         && let Some(places) = places.strip_prefix('+')
     {
@@ -161,6 +169,16 @@ fn receivers(
         return None;
     }
     Some(hosts)
+}
+
+/// Where a host sends in a scrambled permutation of all of them: one ring through all, in an order that looks random
+/// and is always the same.
+fn shuffled(from: HostId, count: u32) -> HostId {
+    let key = |host: u32| (stream::mix(u64::from(host) + 1), host);
+    let own = key(from.0);
+    // The next one in the order of keys; after the last, the first.
+    let next = (0..count).map(key).filter(|other| *other > own).min();
+    HostId(next.or_else(|| (0..count).map(key).min()).map_or(from.0, |(_, host)| host))
 }
 
 fn host(

@@ -368,6 +368,7 @@ impl Sections {
             overhead,
             sample: self.run.time("sample").unwrap_or(length),
             cuts: Vec::new(),
+            flow_series: self.run.text("flow_series") != Some("none"),
             hosts: hosts(&network, &adapter.unwrap_or_else(plan_nodes::plain_adapter)),
             switches,
             links: network.links.clone(),
@@ -442,7 +443,13 @@ impl Sections {
         log: &mut Log,
     ) -> (Vec<(Stated, Reading)>, Vec<(Stated, FigureSpec)>) {
         let catalog = plan.catalog();
-        let setting = plan_claims::Setting { catalog: &catalog, length: plan.length, axes, chosen };
+        let setting = plan_claims::Setting {
+            catalog: &catalog,
+            length: plan.length,
+            flow_series: plan.flow_series,
+            axes,
+            chosen,
+        };
         let stated = |section: &Section| {
             let number = section.path.rsplit('.').next().and_then(|number| number.parse().ok()).unwrap_or(0);
             Stated { number, line: section.origin.line() }
@@ -462,7 +469,13 @@ impl Sections {
     /// What each flow ought to get in this configuration.
     fn fair(&self, plan: &Plan, axes: &Axes, chosen: &Chosen, log: &mut Log) -> Vec<FairShare> {
         let catalog = plan.catalog();
-        let setting = plan_claims::Setting { catalog: &catalog, length: plan.length, axes, chosen };
+        let setting = plan_claims::Setting {
+            catalog: &catalog,
+            length: plan.length,
+            flow_series: plan.flow_series,
+            axes,
+            chosen,
+        };
         plan_claims::fair(&self.fair, &setting, log)
     }
 

@@ -4,7 +4,7 @@
 //! the same run; a good one gives each part as much to do and lets few frames cross.
 
 use crate::model::node_index;
-use crate::scenario::plan::{Fabric, InnerNode, Plan};
+use crate::scenario::plan::{InnerNode, Plan};
 use quell_proto::units::{Bytes, Duration};
 use std::cmp::Reverse;
 
@@ -161,7 +161,7 @@ fn number_anew(dealt: &[u16], lines: &[Line], plan: &Plan) -> Cut {
     let part_of: Vec<u16> = dealt.iter().map(place).collect();
     let wires = lines.iter().filter(|line| part_of[line.ends[0]] != part_of[line.ends[1]]);
     // Leaves of a fabric reach each other by mail too.
-    let mail = plan.fabric.iter().filter(|_| used.len() > 1).flat_map(Fabric::mail_latencies);
+    let mail = plan.mail_latencies().filter(|_| used.len() > 1);
     let lookahead = wires.map(|line| line.soonest).chain(mail).min();
     if lookahead == Some(Duration::ZERO) {
         return Cut { part_of: vec![0; part_of.len()], parts: 1, lookahead: None };

@@ -10,6 +10,7 @@
 
 mod chain;
 pub(crate) mod cut;
+mod dragonfly;
 mod fat_tree;
 mod graph;
 mod rack;
@@ -56,21 +57,40 @@ pub enum Spec {
     },
     /// Leaves and spines, or the one switch that they amount to.
     Rack(Rack),
+    /// Groups of routers, each joined to every other group.
+    Dragonfly(Dragonfly),
 }
 
 /// A server rack, or several: leaves with server ports, each joined to every spine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rack {
-    /// How many leaves, over all racks.
-    pub leaves: u32,
-    /// Server ports of a leaf.
-    pub ports: u32,
+    /// The names of the hosts of each leaf; at most as many as it has ports.
+    pub hosts: Vec<Vec<String>>,
     /// How many spines.
     pub spines: u32,
     /// What joins a leaf and a spine.
     pub uplink: Line,
     /// What the cells of the fabric are and where they wait; `None` for the fast form, one switch with all the ports.
     pub cells: Option<Cells>,
+}
+
+/// A fabric of groups of routers, each router with one leaf.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dragonfly {
+    /// How many groups.
+    pub groups: u32,
+    /// Routers of a group, and so leaves.
+    pub routers: u32,
+    /// The names of the hosts of each leaf, group by group.
+    pub hosts: Vec<Vec<String>>,
+    /// What joins a leaf and its router.
+    pub uplink: Line,
+    /// What joins two routers of a group.
+    pub local: Line,
+    /// What joins two groups.
+    pub global: Line,
+    /// What the cells are and where they wait.
+    pub cells: Cells,
 }
 
 /// What the cells of a fabric are, where they wait and what they wait for.
@@ -124,6 +144,7 @@ impl Spec {
             Spec::FatTree { k } => fat_tree::fat_tree(*k, link, trunk),
             Spec::Graph { hosts, switches, links } => graph::graph(hosts, switches, links),
             Spec::Rack(parts) => rack::rack(parts, link),
+            Spec::Dragonfly(parts) => dragonfly::dragonfly(parts, link),
         }
     }
 }

@@ -1,24 +1,23 @@
 //! Server racks: leaves with server ports around spines.
 
 use super::{Cells, Line, Network, Rack};
-use crate::scenario::plan::{Fabric, InnerLink, InnerNode, NodeId, SwitchId};
+use crate::scenario::plan::{Fabric, InnerLink, InnerNode, SwitchId};
 
-/// Hosts `h1`… on the leaves `l1`…, so many each, every leaf joined to every spine `s1`…; or, in the fast form, all hosts
-/// on the one switch `fabric`.
+/// The hosts on the leaves `l1`…, every leaf joined to every spine `s1`…; or, in the fast form, all hosts on the one switch
+/// `fabric`, in the same order.
 pub(super) fn rack(rack: &Rack, link: Line) -> Network {
-    let mut network = Network::default();
     let Some(cells) = rack.cells else {
+        let mut network = Network::default();
         let switch = network.switch("fabric");
-        for number in 1..=rack.leaves * rack.ports {
-            let host = network.host(format!("h{number}"));
+        for name in rack.hosts.iter().flatten() {
+            let host = network.host(name);
             network.join(host, switch, link);
         }
         return network;
     };
-    for leaf in 0..rack.leaves {
-        leaf_with_hosts(&mut network, leaf, rack.ports, link);
-    }
-    let uplinks = (0..rack.leaves).flat_map(|leaf| (0..rack.spines).map(move |spine| (leaf, spine)));
+    let mut network = leaves(&rack.hosts, link);
+    let uplinks =
+        (0..rack.hosts.len() as u32).flat_map(|leaf| (0..rack.spines).map(move |spine| (leaf, spine)));
     let links = uplinks.map(|(leaf, spine)| InnerLink {
         ends: [InnerNode::Leaf(SwitchId(leaf)), InnerNode::Router(spine)],
         rate: rack.uplink.rate,
@@ -30,14 +29,17 @@ pub(super) fn rack(rack: &Rack, link: Line) -> Network {
     network
 }
 
-/// Adds the next leaf and the hosts on it.
-pub(super) fn leaf_with_hosts(network: &mut Network, leaf: u32, ports: u32, link: Line) -> NodeId {
-    let switch = network.switch(format!("l{}", leaf + 1));
-    for port in 1..=ports {
-        let host = network.host(format!("h{}", leaf * ports + port));
-        network.join(host, switch, link);
+/// Leaves `l1`… and the hosts on them, joined by nothing yet.
+pub(super) fn leaves(hosts: &[Vec<String>], link: Line) -> Network {
+    let mut network = Network::default();
+    for (leaf, hosts) in hosts.iter().enumerate() {
+        let switch = network.switch(format!("l{}", leaf + 1));
+        for name in hosts {
+            let host = network.host(name);
+            network.join(host, switch, link);
+        }
     }
-    switch
+    network
 }
 
 impl Cells {
@@ -67,7 +69,8 @@ mod tests {
     }
 
     fn parts(cells: Option<Cells>) -> Rack {
-        Rack { leaves: 128, ports: 5, spines: 32, uplink: line(25), cells }
+        let hosts = (0..128).map(|leaf| (1..=5).map(|port| format!("h{}", 5 * leaf + port)).collect());
+        Rack { hosts: hosts.collect(), spines: 32, uplink: line(25), cells }
     }
 
     #[test]

@@ -56,6 +56,11 @@ impl Injection {
         self.granted[class].frames.push(pool, handle);
     }
 
+    /// The granted frames of a class that have not left.
+    pub(crate) fn frames(&self, class: usize) -> &List {
+        &self.granted[class].frames
+    }
+
     /// Sends the next cell of the first frame of the highest class. `address` says where a frame goes; it is
     /// asked once a frame, and numbers it.
     #[inline]

@@ -4,7 +4,7 @@ use super::arbiter::Arbiter;
 use super::injection::{Injected, Injection};
 use super::reassembly::Reassembly;
 use super::{Cell, Ends, payload};
-use crate::model::frame::Frame;
+use crate::model::frame::{Frame, List, Pool};
 use crate::model::net::{Net, Speed};
 use crate::scenario::plan::{Fabric, NodeId, OutputStage, Plan, SwitchId};
 use quell_proto::units::Rate;
@@ -27,6 +27,8 @@ pub(crate) struct Leaf {
     pub inlets: Vec<u32>,
     /// The number of the next frame, for each own input, host and class.
     sequences: Vec<u16>,
+    /// Copies of frames that have left for the fabric and are not acknowledged, likewise, where they are kept.
+    copies: Option<Vec<List>>,
     /// Octets that wait for a grant or an uplink, or have come in and are not whole, for the books.
     pub inside: u64,
 }
@@ -73,6 +75,7 @@ impl Leaf {
             reassembly: Reassembly::new(inputs, hosts.len(), classes, payload),
             inlets: ends.leaves[usize::from(number)].inlets.clone(),
             sequences: vec![0; streams],
+            copies: ends.keep_copies.then(|| vec![List::default(); streams]),
             inside: 0,
             spots,
             hosts,
@@ -101,6 +104,45 @@ impl Leaf {
             }
         };
         injection.next(net.now, address, &net.pool, &mut net.mesh, &mut net.agenda)
+    }
+
+    /// Whether copies of frames are kept until they are acknowledged.
+    #[inline]
+    pub(crate) fn keeps_copies(&self) -> bool {
+        self.copies.is_some()
+    }
+
+    /// Keeps a copy of a frame that has left, if copies are kept.
+    pub(crate) fn keep(&mut self, frame: Frame, own: usize, pool: &mut Pool) {
+        let stream = self.stream(own, frame.to as usize, usize::from(frame.class));
+        if let Some(copies) = &mut self.copies {
+            let copy = pool.put(frame);
+            pool.get_mut(copy).ingress = own as u16;
+            copies[stream].push(pool, copy);
+        }
+    }
+
+    /// The oldest copy of those from an own input to a host is not needed any more.
+    pub(crate) fn let_go(&mut self, own: usize, to: u16, class: u8, pool: &mut Pool) -> Option<Frame> {
+        let stream = self.stream(own, usize::from(to), usize::from(class));
+        let copy = self.copies.as_mut()?[stream].pop(pool)?;
+        let frame = pool.get(copy).frame;
+        pool.free(copy);
+        Some(frame)
+    }
+
+    /// The frames of a class that an own input still answers for, beyond those that wait for a grant: granted ones, of
+    /// which some belong to other inputs, and copies.
+    pub(crate) fn kept(&self, own: usize, class: usize) -> impl Iterator<Item = &List> {
+        let copies = self.copies.iter().flat_map(move |copies| {
+            (0..self.spots.len()).map(move |host| &copies[self.stream(own, host, class)])
+        });
+        copies.chain(std::iter::once(self.injection.frames(class)))
+    }
+
+    #[inline]
+    fn stream(&self, own: usize, host: usize, class: usize) -> usize {
+        (own * self.spots.len() + host) * self.classes + class
     }
 
     /// Where a host is.

@@ -29,7 +29,8 @@ use crate::scenario::plan::{Fabric, InnerNode, Plan};
 use leaf::Spot;
 use outlet::Outlet;
 use quell_proto::units::{Bytes, Duration, Instant};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 /// A piece of a frame on its way.
@@ -61,7 +62,7 @@ const CHANNELS: usize = 2;
 pub(crate) struct Mesh {
     wires: Vec<CellWire>,
     /// What is on its way to each leaf.
-    mail: Vec<[VecDeque<Letter>; MAILS]>,
+    mail: Vec<[VecDeque<(Instant, Message)>; MAILS]>,
     latencies: [Duration; MAILS],
     first_leaf: u32,
     /// Octets of a cell beyond its payload.
@@ -89,15 +90,6 @@ struct CellWire {
     to_part: u16,
 }
 
-/// A message on its way. Letters lie in the order of arrival, those of one instant in the order of their senders.
-#[derive(Clone, Copy, Debug)]
-struct Letter {
-    due: Instant,
-    /// The leaf that sends it.
-    from: u16,
-    message: Message,
-}
-
 /// Room that a router's input has again.
 #[derive(Clone, Copy, Debug)]
 struct Credit {
@@ -107,7 +99,7 @@ struct Credit {
 }
 
 /// What leaves say to each other about a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Message {
     /// The input where the frame waits, numbered over the whole fabric.
     pub input: u16,
@@ -149,6 +141,8 @@ pub(crate) struct Ends {
     routers: Vec<End>,
     /// Where each host is.
     spots: Arc<[Spot]>,
+    /// Whether inputs keep copies until they are acknowledged. One leaf that does makes all of them.
+    keep_copies: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -160,18 +154,20 @@ struct End {
 }
 
 impl Mesh {
-    /// The wires of a fabric, and what stands at their ends. `acknowledge` is how long acknowledgements take.
-    pub(crate) fn new(plan: &Plan, fabric: &Fabric, acknowledge: Duration) -> (Mesh, Ends) {
+    /// The wires of a fabric, and what stands at their ends.
+    pub(crate) fn new(plan: &Plan, fabric: &Fabric) -> (Mesh, Ends) {
+        let acknowledge = plan.acknowledge_latency();
         let hosts = u32::try_from(plan.hosts.len()).expect("fewer than 2^32 hosts");
         let leaves = plan.switches.len();
         let mut ends = Ends {
             leaves: vec![End::default(); leaves],
             routers: vec![End::default(); fabric.routers.len()],
             spots: leaf::spots(plan),
+            keep_copies: acknowledge.is_some(),
         };
         let mut mesh = Mesh {
             mail: (0..leaves).map(|_| Default::default()).collect(),
-            latencies: [fabric.request_latency, fabric.grant_latency, acknowledge],
+            latencies: [fabric.request_latency, fabric.grant_latency, acknowledge.unwrap_or(Duration::ZERO)],
             first_leaf: hosts,
             header: fabric.header.get(),
             ..Mesh::default()
@@ -292,41 +288,53 @@ impl Mesh {
         }
     }
 
-    /// Sends a message from one leaf to another.
+    /// Sends a message to a leaf.
     pub(crate) fn post(
         &mut self,
         kind: Mail,
-        [from, leaf]: [u16; 2],
+        leaf: u16,
         message: Message,
         now: Instant,
         agenda: &mut Agenda,
     ) {
-        let due = now + self.latencies[kind as usize];
+        self.post_after(kind, leaf, message, now, agenda);
+    }
+
+    /// Sends a message to a leaf that sets out at `since`, now or later.
+    pub(crate) fn post_after(
+        &mut self,
+        kind: Mail,
+        leaf: u16,
+        message: Message,
+        since: Instant,
+        agenda: &mut Agenda,
+    ) {
+        let due = since + self.latencies[kind as usize];
         match self.leaf_parts.get(usize::from(leaf)) {
             Some(&part) if part != HERE => {
-                let load = Load::Mail { kind, leaf, from, message };
+                let load = Load::Mail { kind, leaf, message };
                 self.parcels.push(Parcel { part, due, load });
             }
-            _ => self.deliver(kind, [from, leaf], message, due, agenda),
+            _ => self.deliver(kind, leaf, message, due, agenda),
         }
     }
 
-    /// A message is on its way to a leaf here. One from another part may come to lie before others.
+    /// A message is on its way to a leaf here. Those that arrive together are opened in an order that does not depend on
+    /// when they were posted, or where.
     pub(crate) fn deliver(
         &mut self,
         kind: Mail,
-        [from, leaf]: [u16; 2],
+        leaf: u16,
         message: Message,
         due: Instant,
         agenda: &mut Agenda,
     ) {
         let mail = &mut self.mail[leaf as usize][kind as usize];
-        let later = mail.iter().rev().take_while(|letter| (letter.due, letter.from) > (due, from)).count();
-        let place = mail.len() - later;
+        let place = mail.iter().rposition(|other| *other <= (due, message)).map_or(0, |before| before + 1);
         if place == 0 {
             agenda.book(due, self.first_leaf + u32::from(leaf), Lane::new(LaneKind::Message, kind as u32));
         }
-        mail.insert(place, Letter { due, from, message });
+        mail.insert(place, (due, message));
     }
 
     /// Takes the next message that has arrived by now, and books the arrival of the one behind it.
@@ -338,12 +346,12 @@ impl Mesh {
         agenda: &mut Agenda,
     ) -> Option<Message> {
         let mail = &mut self.mail[leaf as usize][kind as usize];
-        let Letter { due, message, .. } = *mail.front()?;
+        let (due, message) = *mail.front()?;
         if due > now {
             return None;
         }
         mail.pop_front();
-        if let Some(next) = mail.front().map(|letter| letter.due)
+        if let Some(next) = mail.front().map(|(due, _)| *due)
             && next > now
         {
             agenda.book(next, self.first_leaf + u32::from(leaf), Lane::new(LaneKind::Message, kind as u32));
@@ -360,36 +368,44 @@ impl Ends {
         }
     }
 
-    /// For each router, the outlet on the shortest way to each leaf: the first of several.
+    /// For each router, the outlet on the shortest way to each leaf: the first of several. A link that lifts counts as
+    /// three, so that no way crosses two of them where one will do.
     fn routes(&self) -> Vec<Vec<u16>> {
         let mut routes = vec![vec![u16::MAX; self.leaves.len()]; self.routers.len()];
         for (leaf, own) in self.leaves.iter().enumerate() {
-            let mut distance = vec![u32::MAX; self.routers.len()];
-            let mut queue = VecDeque::new();
-            let near = own.beyond.iter();
-            for router in near.filter_map(|(node, _)| as_router(*node)) {
-                distance[router] = 1;
-                queue.push_back(router);
+            let mut distances = vec![u32::MAX; self.routers.len()];
+            let mut nearest = BinaryHeap::new();
+            for router in own.beyond.iter().filter_map(|(node, _)| as_router(*node)) {
+                distances[router] = 0;
+                nearest.push((Reverse(0), router));
             }
-            while let Some(router) = queue.pop_front() {
-                for next in self.routers[router].beyond.iter().filter_map(|(node, _)| as_router(*node)) {
-                    if distance[next] == u32::MAX {
-                        distance[next] = distance[router] + 1;
-                        queue.push_back(next);
+            while let Some((Reverse(distance), router)) = nearest.pop() {
+                for (next, lifts) in &self.routers[router].beyond {
+                    let Some(next) = as_router(*next) else { continue };
+                    let further = distance + cost(*lifts);
+                    if further < distances[next] {
+                        distances[next] = further;
+                        nearest.push((Reverse(further), next));
                     }
                 }
             }
             for (router, end) in self.routers.iter().enumerate() {
-                let is_closer = |node: InnerNode| match node {
+                let leads_there = |node: InnerNode, lifts: bool| match node {
                     InnerNode::Leaf(found) => found.0 as usize == leaf,
-                    InnerNode::Router(next) => distance[next as usize] < distance[router],
+                    InnerNode::Router(next) => {
+                        distances[next as usize].saturating_add(cost(lifts)) == distances[router]
+                    }
                 };
-                let outlet = end.beyond.iter().position(|(node, _)| is_closer(*node));
+                let outlet = end.beyond.iter().position(|(node, lifts)| leads_there(*node, *lifts));
                 routes[router][leaf] = outlet.map_or(u16::MAX, |outlet| outlet as u16);
             }
         }
         routes
     }
+}
+
+fn cost(lifts: bool) -> u32 {
+    if lifts { 3 } else { 1 }
 }
 
 fn as_router(node: InnerNode) -> Option<usize> {

@@ -134,8 +134,8 @@ impl Switch {
         let queue = port * self.classes + class;
         if !self.ports[port].sender.up {
             self.vacate(port, class, u64::from(frame.length), net);
-            if self.acknowledgements.is_some() && matches!(frame.body, Body::Data { .. }) {
-                self.discharge(&frame, input, net);
+            if matches!(frame.body, Body::Data { .. }) {
+                self.release_copy(&frame, input, net);
             }
             return self.lose(handle, At::Output(port), false, net);
         }

@@ -304,7 +304,13 @@ impl Switch {
                 .map(move |slot| (output, &slot.frame))
         });
         let sent = kept.into_iter().flat_map(move |kept| kept.copies_of(input));
-        here.chain(sent).filter(move |(_, frame)| own(frame))
+        let of_leaf = self.leaf.iter().flat_map(move |leaf| leaf.kept(input, class)).flat_map(move |list| {
+            let slots = list.iter(&net.pool).map(|(_, slot)| slot);
+            slots
+                .filter(move |slot| usize::from(slot.ingress) == input)
+                .map(|slot| (slot.frame.to as usize, &slot.frame))
+        });
+        here.chain(sent).chain(of_leaf).filter(move |(_, frame)| own(frame))
     }
 
     /// Whether outputs send from buffers of their own.
@@ -464,9 +470,12 @@ impl Switch {
                 if self.is_staged() {
                     self.vacate(port, class, length, net);
                 }
-                let charged = !self.is_staged() || self.acknowledgements.is_some();
-                if charged && matches!(frame.body, Body::Data { .. }) {
-                    self.discharge(&frame, input, net);
+                if matches!(frame.body, Body::Data { .. }) {
+                    if self.is_staged() {
+                        self.release_copy(&frame, input, net);
+                    } else {
+                        self.discharge(&frame, input, net);
+                    }
                 }
                 self.lose(handle, At::Output(port), false, net);
             }

@@ -9,6 +9,7 @@ use crate::kernel::agenda::{Lane, LaneKind};
 use crate::model::fabric::{Injected, Mail, Message, Verdict};
 use crate::model::frame::{Body, Frame, Handle};
 use crate::model::net::Net;
+use quell_proto::units::Instant;
 
 impl Switch {
     /// The port of this leaf on which a frame leaves that was made here, if it need not cross the fabric.
@@ -38,7 +39,7 @@ impl Switch {
             class: frame.class,
         };
         let output = leaf.spot(frame.to as usize).leaf;
-        net.mesh.post(Mail::Request, [leaf.number, output], message, net.now, &mut net.agenda);
+        net.mesh.post(Mail::Request, output, message, net.now, &mut net.agenda);
     }
 
     /// Messages of other leaves have come.
@@ -48,7 +49,7 @@ impl Switch {
             match kind {
                 Mail::Request => self.on_request(message, net),
                 Mail::Grant => self.on_granted(message, net),
-                Mail::Acknowledgement => {}
+                Mail::Acknowledgement => self.on_copy_acknowledged(message, net),
             }
         }
         if kind == Mail::Grant {
@@ -70,13 +71,7 @@ impl Switch {
             match leaf.arbiter.grant(port, net.now) {
                 Verdict::Grant { input, class, length } => {
                     let message = Message { input, to: leaf.input(port), length, class };
-                    net.mesh.post(
-                        Mail::Grant,
-                        [leaf.number, leaf.leaf_of(input)],
-                        message,
-                        net.now,
-                        &mut net.agenda,
-                    );
+                    net.mesh.post(Mail::Grant, leaf.leaf_of(input), message, net.now, &mut net.agenda);
                 }
                 Verdict::Later(at) => {
                     net.agenda.book(at, self.node, Lane::new(LaneKind::Grant, port as u32));
@@ -106,7 +101,11 @@ impl Switch {
                     if let Some((frame, input)) = frame
                         && matches!(frame.body, Body::Data { .. })
                     {
-                        self.discharge(&frame, input, net);
+                        if leaf.keeps_copies() {
+                            leaf.keep(frame, input, &mut net.pool);
+                        } else {
+                            self.discharge(&frame, input, net);
+                        }
                     }
                 }
                 Injected::Busy(at) => {
@@ -117,6 +116,29 @@ impl Switch {
                 }
                 Injected::NoCredit | Injected::Idle => return,
             }
+        }
+    }
+
+    /// A frame of data is on the wire to its host at `at`, or lost: the input that keeps a copy hears of it.
+    pub(super) fn acknowledge_over_fabric(
+        &mut self,
+        frame: &Frame,
+        input: usize,
+        at: Instant,
+        net: &mut Net,
+    ) {
+        let Some(leaf) = self.leaf.as_ref().filter(|leaf| leaf.keeps_copies()) else { return };
+        let message =
+            Message { input: input as u16, to: frame.to as u16, length: frame.length, class: frame.class };
+        let keeper = leaf.leaf_of(message.input);
+        net.mesh.post_after(Mail::Acknowledgement, keeper, message, at, &mut net.agenda);
+    }
+
+    fn on_copy_acknowledged(&mut self, message: Message, net: &mut Net) {
+        let Some(leaf) = &mut self.leaf else { return };
+        let own = leaf.own_input(message.input);
+        if let Some(frame) = leaf.let_go(own, message.to, message.class, &mut net.pool) {
+            self.discharge(&frame, own, net);
         }
     }
 

@@ -45,13 +45,23 @@ impl Acknowledgements {
 impl Switch {
     /// A frame of data begins to leave an output: its input will hear of it when it is on the wire.
     pub(super) fn acknowledge(&mut self, output: usize, frame: Frame, input: usize, net: &mut Net) {
+        let sent = self.ports[output].sender.busy_until;
+        self.acknowledge_over_fabric(&frame, input, sent, net);
         let Some(acknowledgements) = &mut self.acknowledgements else { return };
-        let at = self.ports[output].sender.busy_until + acknowledgements.takes;
+        let at = sent + acknowledgements.takes;
         let queue = &mut acknowledgements.under_way[output];
         if queue.is_empty() {
             net.agenda.book(at, self.node, Lane::new(LaneKind::Acknowledgement, output as u32));
         }
         queue.push_back(Acknowledgement { at, input: input as u16, frame });
+    }
+
+    /// A frame of data is lost behind its input: a copy of it is not needed any more.
+    pub(super) fn release_copy(&mut self, frame: &Frame, input: usize, net: &mut Net) {
+        if self.acknowledgements.is_some() {
+            self.discharge(frame, input, net);
+        }
+        self.acknowledge_over_fabric(frame, input, net.now, net);
     }
 
     /// An acknowledgement has come back from an output.

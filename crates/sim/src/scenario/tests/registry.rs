@@ -8,7 +8,7 @@ use quell_proto::control::qcn;
 use std::collections::BTreeSet;
 
 /// Files that between them use every kind of everything.
-pub(super) const ALL_KINDS: [&str; 5] = [
+pub(super) const ALL_KINDS: [&str; 6] = [
     r#"
 title = "graph"
 shows = "s"
@@ -149,6 +149,13 @@ run.length = "10ms"
 topology = { kind = "rack", form = "cells" }
 switch = { output = { buffer = "150kB" } }
 traffic = [{ from = "*", to = "+8" }]
+"#,
+    r#"
+title = "dragonfly"
+run = { length = "10ms", flow_series = "none" }
+topology = { kind = "dragonfly", groups = 3, routers = 2 }
+switch = { output = { buffer = "150kB" } }
+traffic = [{ from = "*", to = "permutation" }]
 "#,
 ];
 
