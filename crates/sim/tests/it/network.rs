@@ -243,6 +243,15 @@ pub(crate) fn digest(plan: &Plan, seed: u64) -> String {
 
 /// Reads a scenario of the gallery.
 pub(crate) fn scenario(id: &str, sets: &[(&str, &str)]) -> quell_sim::scenario::Scenario {
+    read_scenario(id, sets, false)
+}
+
+/// Reads the short form of a scenario of the gallery.
+pub(crate) fn quick_scenario(id: &str) -> quell_sim::scenario::Scenario {
+    read_scenario(id, &[], true)
+}
+
+fn read_scenario(id: &str, sets: &[(&str, &str)], quick: bool) -> quell_sim::scenario::Scenario {
     let path =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(format!("{id}.toml"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -252,7 +261,7 @@ pub(crate) fn scenario(id: &str, sets: &[(&str, &str)]) -> quell_sim::scenario::
         text: &text,
         base: &|_| None,
         sets: &sets,
-        quick: false,
+        quick,
         repeat: None,
         seed: None,
         wire_check: false,
