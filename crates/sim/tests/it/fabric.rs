@@ -158,7 +158,7 @@ fn a_crowded_fabric_loses_nothing_keeps_order_and_empties() {
             let text = format!(
                 r#"
                 title = "crowd"
-                run = {{ length = "2ms", sample = "100us", overhead = "20B" }}
+                run = {{ length = "12ms", sample = "1ms", overhead = "20B" }}
                 [switch]
                 input_memory = "60kB"
                 output.buffer = "20kB"
