@@ -29,17 +29,20 @@ fn rack(rest: &str) -> Scenario {
         reaction_delay = "2.4us"
         {rest}"#
     );
-    let request = Request {
+    read(request(&text)).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn request(text: &str) -> Request<'_> {
+    Request {
         file: "rack.toml",
-        text: &text,
+        text,
         base: &|_| None,
         sets: &[],
         quick: false,
         repeat: None,
         seed: None,
         wire_check: false,
-    };
-    read(request).unwrap_or_else(|problems| panic!("{problems}"))
+    }
 }
 
 fn plan(rest: &str) -> Plan {
@@ -82,6 +85,7 @@ const FAN_IN: &str = r#"
     [axis.control]
     pause = {}
     inputs = { scheme = { kind = "qcn", placement = "input", set_point = "60kB" } }
+    outputs = { scheme = { kind = "qcn", placement = "output", set_point = "60kB" } }
     [[traffic]]
     from = ["h1", "h6", "h11", "h16"]
     to = "h40"
@@ -123,4 +127,124 @@ fn both_forms_share_a_port_alike() {
             }
         }
     }
+}
+
+#[test]
+fn notifications_of_outputs_cross_the_fabric() {
+    let mut plan = rack(FAN_IN).configurations[2].plan.clone();
+    plan.length = Duration::from_ms(3);
+    plan.cuts.clear();
+    assert!(run_of(&plan).flows[..4].iter().all(|flow| flow.cnms_received > 0));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_of_cells() {
+    let scenario = rack(FAN_IN);
+    let mut plan = scenario.configurations[1].plan.clone();
+    assert_eq!(scenario.configurations[1].name, "cells/inputs");
+    plan.length = Duration::from_ms(3);
+    plan.cuts.clear();
+    assert_eq!(digest(&plan, 5), digest(&plan, 5));
+}
+
+/// A fabric in a hurry: frames of three lengths, buffers in spines for few cells, and too few spines.
+#[test]
+fn a_crowded_fabric_loses_nothing_keeps_order_and_empties() {
+    for form in [
+        "kind = \"rack\"\nracks = 1\nleaves = 6\nspines = 3\nspine = { input_buffer = \"600B\", output_buffer = \"300B\" }",
+        "kind = \"dragonfly\"\ngroups = 3\nrouters = 2\nuplink.rate = \"100Gb/s\"\nrouter.input_buffer = \"600B\"",
+    ] {
+        for reliable in ["", "reliable = \"500ns\""] {
+            let text = format!(
+                r#"
+                title = "crowd"
+                run = {{ length = "12ms", sample = "1ms", overhead = "20B" }}
+                [switch]
+                input_memory = "60kB"
+                output.buffer = "20kB"
+                {reliable}
+                pause = {{ mode = "pause", stop = "40kB", go = "20kB" }}
+                [[traffic]]
+                from = "*"
+                to = "any"
+                frame = "1522B"
+                pattern = "poisson"
+                load = "60%"
+                stop = "100us"
+                [[traffic]]
+                from = "*"
+                to = "permutation"
+                frame = "300B"
+                pattern = "poisson"
+                load = "30%"
+                stop = "100us"
+                [[traffic]]
+                from = "*"
+                to = "h1"
+                frame = "64B"
+                pattern = "poisson"
+                load = "2%"
+                stop = "100us"
+                [topology]
+                link = {{ rate = "100Gb/s", delay = "50ns" }}
+                {form}
+                "#
+            );
+            let plan = read(request(&text)).unwrap_or_else(|problems| panic!("{problems}"));
+            let plan = &plan.configurations[0].plan;
+            // Order and room inside are watched by the run itself.
+            let run = run_of(plan);
+            assert_eq!(run.lost(), 0);
+            let sent: u64 = run.flows.iter().map(|flow| flow.sent_bytes).sum();
+            let arrived: u64 = run.flows.iter().map(|flow| flow.delivered_bytes).sum();
+            assert!(sent > 0 && sent == arrived, "{form} {reliable}: {sent} sent, {arrived} delivered");
+            for (id, entity) in plan.catalog().iter() {
+                let means = run.series(id, Quantity::QueueMeanBytes);
+                assert!(
+                    means.last().is_none_or(|last| *last == 0),
+                    "{} holds {:?}",
+                    entity.name,
+                    means.last()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_copy_is_kept_until_its_frame_has_left_the_fabric() {
+    // 2 Gb/s leave the port of h6; without copies the output buffer fills, with them the input holds all that is there.
+    let text = |reliable: &str| {
+        format!(
+            r#"
+            [topology.link]
+            rate = "10Gb/s"
+            delay = "50ns"
+            [[traffic]]
+            from = "h1"
+            to = "h6"
+            frame = "1522B"
+            [[at]]
+            time = "1ms"
+            port = "l2->h6"
+            service = "2Gb/s"
+            [axis.copies]
+            on = {{ {reliable} }}
+            "#
+        )
+    };
+    let held = |reliable: &str| {
+        let plan = plan(&text(reliable));
+        let catalog = plan.catalog();
+        let run = run_of(&plan);
+        let mean = |class, name: &str| {
+            let series = run.series(catalog.find(class, name).unwrap(), Quantity::QueueMeanBytes);
+            series[10..].iter().sum::<i64>() / 20
+        };
+        (mean(quell_record::EntityClass::Input, "l1<-h1"), mean(quell_record::EntityClass::Port, "l2->h6"))
+    };
+    let (input, output) = held("");
+    assert!(output > 140_000 && (44_000..110_000).contains(&input), "{input} {output}");
+    let (input, output) = held("switch.reliable = \"500ns\"");
+    assert!(output < input && (44_000..112_000).contains(&input), "{input} {output}");
 }

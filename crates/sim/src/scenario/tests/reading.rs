@@ -32,6 +32,7 @@ fn every_key_is_resolved_with_its_origin() {
     run.seed = 1 (default)
     run.repeat = 1 (default)
     run.sample = 1ms (default)
+    run.flow_series = all (default)
     run.overhead = 0B (default)
     topology.kind = star (a.toml:5)
     topology.routing = hash (default)
