@@ -96,6 +96,8 @@ pub enum Metric {
     Cnms,
     /// Flows: notifications received for each megabyte that left the adapter.
     CnmsPerMegabyte,
+    /// Ports and inputs: reads of the culprit array for each notification.
+    CulpritReads,
     /// Flows: frames lost. Ports and inputs: frames dropped there.
     Loss,
     /// Flows: frames delivered in the window.
@@ -161,6 +163,7 @@ impl Metric {
             Metric::Queue
             | Metric::QueuePeak
             | Metric::QueueLow
+            | Metric::CulpritReads
             | Metric::QueueDeviation
             | Metric::Period
             | Metric::Settled { .. } => &[Port, Input],

@@ -40,11 +40,14 @@ pub enum Quantity {
     LimitBps,
     /// Flows: notifications that reached the source in the interval.
     CnmsReceived,
+    /// Ports and inputs: reads of the culprit array that the congestion point here took in the interval. Recorded only
+    /// where there is one.
+    CulpritReads,
 }
 
 impl Quantity {
     /// Every quantity, in the order of columns.
-    pub const ALL: [Quantity; 15] = [
+    pub const ALL: [Quantity; 16] = [
         Quantity::QueueMeanBytes,
         Quantity::QueuePeakBytes,
         Quantity::TxBytes,
@@ -60,6 +63,7 @@ impl Quantity {
         Quantity::DeliveredFrames,
         Quantity::LimitBps,
         Quantity::CnmsReceived,
+        Quantity::CulpritReads,
     ];
 
     /// The column name, unit included.
@@ -80,6 +84,7 @@ impl Quantity {
             Quantity::DeliveredFrames => "delivered_frames",
             Quantity::LimitBps => "limit_bps",
             Quantity::CnmsReceived => "cnms_received",
+            Quantity::CulpritReads => "culprit_reads",
         }
     }
 }

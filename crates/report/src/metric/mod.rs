@@ -65,6 +65,10 @@ pub fn measure(
             let sent = view.sum(Quantity::SentBytes)? / 1e6;
             view.share(view.sum(Quantity::CnmsReceived)?, sent, "sent nothing")?
         }
+        Metric::CulpritReads => {
+            let cnms = view.sum(Quantity::CnmsSent)?;
+            view.share(view.sum(Quantity::CulpritReads)?, cnms, "sent no notification")?
+        }
         Metric::Loss => view.sum(Quantity::DroppedFrames)?,
         Metric::Frames => view.sum(Quantity::DeliveredFrames)?,
         Metric::Reordered => view.totals()?.reordered_frames as f64,
@@ -120,7 +124,9 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         Metric::DemandShare | Metric::DeliveredShare | Metric::Utilisation | Metric::Settled { .. } => {
             Unit::Fraction
         }
-        Metric::ThroughputCv | Metric::ArrivalCv | Metric::CnmsPerMegabyte => Unit::Plain,
+        Metric::ThroughputCv | Metric::ArrivalCv | Metric::CnmsPerMegabyte | Metric::CulpritReads => {
+            Unit::Plain
+        }
         Metric::Queue | Metric::QueuePeak | Metric::QueueLow | Metric::QueueDeviation => Unit::Bytes,
         Metric::Period
         | Metric::PauseTime

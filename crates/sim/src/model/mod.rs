@@ -28,7 +28,7 @@ pub(crate) use parcel::Parcel;
 use quell_proto::units::{Duration, Instant, Priority, Rate};
 use quell_record::{EntityId, Event as Recorded, FlowTotals, Quantity, Sink, Tap};
 use std::sync::Arc;
-use switch::Switch;
+use switch::{Side, Switch};
 
 /// A network, or a part of one, in the middle of a run.
 #[derive(Debug)]
@@ -363,10 +363,12 @@ impl World {
             for data in 0..net.data_count() {
                 let class = net.class_of_data(data);
                 let mut say = |quantity, value| sink.sample(EntityId(entity), quantity, signed(value));
+                let mut reads = None;
                 let (sender, output) = match &mut self.nodes[*node as usize] {
                     Node::Host(host) => (&mut host.sender, None),
                     Node::Switch(switch) => {
                         let output = switch.take_output(*port as usize, class, span, net.now);
+                        reads = switch.take_reads(*port as usize, class, Side::Output);
                         (switch.sender_mut(*port as usize), Some(output))
                     }
                     Node::Router(_) | Node::Elsewhere => unreachable!("{NO_LINKS}"),
@@ -383,6 +385,9 @@ impl World {
                 if let Some([.., cnms, dropped]) = output {
                     say(Quantity::CnmsSent, cnms);
                     say(Quantity::DroppedFrames, dropped);
+                }
+                if let Some(reads) = reads {
+                    say(Quantity::CulpritReads, reads);
                 }
                 entity += 1;
             }
@@ -420,6 +425,9 @@ impl World {
                         say(Quantity::StoppedPs, stopped);
                         say(Quantity::CnmsSent, cnms);
                         say(Quantity::DroppedFrames, dropped);
+                        if let Some(reads) = switch.take_reads(*port as usize, class, Side::Input) {
+                            say(Quantity::CulpritReads, reads);
+                        }
                     }
                     Node::Elsewhere => {}
                     Node::Router(_) => unreachable!("{NO_LINKS}"),

@@ -60,6 +60,9 @@ const RECEIVE_PAUSE: &[When] = &[Has(&["receive.pause"])];
 /// QCN, and what builds on it.
 const QCN: &[When] = &[Is("kind", &["qcn", "af-qcn", "fqcn"])];
 const QCN_BLAMING_ONE: &[When] = &[Is("kind", &["qcn", "af-qcn"])];
+const RANDOM_CULPRIT: &[When] = &[Is("kind", &["qcn", "af-qcn"]), Is("culprit", &["random-occupancy"])];
+const ARRAY: &[When] =
+    &[Is("kind", &["qcn", "af-qcn"]), Is("culprit", &["random-occupancy"]), Is("search", &["array"])];
 const QCN_AT_INPUTS: &[When] = &[Is("kind", &["qcn", "af-qcn", "fqcn"]), Is("placement", &["input", "both"])];
 const QCN_BY_OCTETS: &[When] = &[Is("kind", &["qcn", "af-qcn", "fqcn"]), Lacks("byte_cycle")];
 const AF_QCN: &[When] = &[Is("kind", &["af-qcn"])];
@@ -82,6 +85,7 @@ const RZ: &str = "Unbiased QCN for scalable server-rack fabrics (RZ 3880), secti
 const RZ_FABRIC: &str = "Unbiased QCN for Scalable Server-Fabrics (RZ 3880), section II.A";
 const RZ_CELLS: &str = "Unbiased QCN for Scalable Server-Fabrics (RZ 3880), section VI";
 const RZ_KEEP_ALIVE: &str = "Unbiased QCN for scalable server-rack fabrics (RZ 3880), section IV";
+const RZ_ARRAY: &str = "Unbiased QCN for Scalable Server-Fabrics (RZ 3880), section VI";
 const IBM_2007: &str = "2-point QCN vs ECM (IBM 2007), Simulation Parameters";
 const IBM_2007_STALE: &str = "2-point QCN vs ECM (IBM 2007), Stale CPIDs";
 const IBA: &str = "IBA annex A10";
@@ -202,6 +206,10 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "profile", Form::Word(&["standard", "pseudo-code"]), Optional("as the preset reads it"), "Which reading of QCN: the standard's machines, or the pseudo-code 2.2 and 2.3. With a preset it sets the four switches in which they differ, without one all numbers.").when(QCN).source("802.1Q 32; QCN pseudo-code 2.2"),
     key("scheme", "placement", Form::Word(&["output", "input", "both"]), By("output"), "Where congestion points are: at the outputs of switches as in the standard, at their inputs, or both.").when(QCN).source(RZ),
     key("scheme", "culprit", Form::Word(&["arrival", "largest-occupancy", "random-occupancy"]), Preset("arrival"), "Which frame is blamed when a sample falls due: the one that arrived, one of the flow that holds most, or a random one of those held.").when(QCN_BLAMING_ONE).source(RZ),
+    key("scheme", "search", Form::Word(&["at-once", "array"]), By("at-once"), "How a random one of the frames held is found: at once, or by reads of a culprit array, as hardware does it.").when(RANDOM_CULPRIT).source(RZ_ARRAY),
+    key("scheme", "search_words", Form::Count(1, 16_384), By("12288"), "Units of 256 octets in the memory of a port, each with a word of the array; 16 words are read at once.").when(ARRAY).source(RZ_ARRAY),
+    key("scheme", "search_probes", Form::Count(0, U32), By("16"), "Random reads without success before the array is read in order.").when(ARRAY).source("the number is ours"),
+    key("scheme", "search_probe", Form::Word(&["read", "word"]), By("read"), "What of a random read counts: all its 16 words, or the one at the random address.").when(ARRAY),
     key("scheme", "keep_alive", Form::Flag, Preset("false"), "Whether a clock goes on sampling while an input holds its peer paused.").when(QCN_AT_INPUTS).source(RZ_KEEP_ALIVE),
     key("scheme", "set_point", Form::Size(100, U32), Preset("26kB"), "The queue length the loop steers to (cpQsp, Q_EQ).").when(QCN).source(MIB),
     key("scheme", "weight", Form::PowerOfTwo(-10, 10), Preset("2"), "How much the queue's growth counts against its length (cpW).").when(QCN).source(MIB),

@@ -536,6 +536,22 @@ pub struct Qcn {
     pub cnm_priority: Priority,
     /// Length of a notification, from destination address to check sequence.
     pub cnm_frame: Bytes,
+    /// How a random occupant of a buffer is found; `None`: at once.
+    pub search: Option<CulpritSearch>,
+}
+
+/// A search for a random occupant, as hardware does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CulpritSearch {
+    /// Units of memory that each port has, and words of its culprit array.
+    pub words: u16,
+    /// How it goes about it.
+    pub search: qcn::SearchConfig,
+}
+
+impl CulpritSearch {
+    /// Octets of a unit of memory.
+    pub const UNIT: u64 = 256;
 }
 
 /// Where congestion points are.

@@ -1,7 +1,7 @@
 //! What can only be wrong between sections: a threshold against a buffer, a rate against a link.
 
 use super::catalog::mean_bps;
-use super::plan::{Buffering, FlowControl, Link, NodeId, Plan, QueueLimit, StopRule};
+use super::plan::{Buffering, CulpritSearch, FlowControl, Link, NodeId, Plan, QueueLimit, StopRule};
 use super::problem::Log;
 use super::section::Section;
 use quell_proto::control::headroom;
@@ -27,7 +27,45 @@ pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     receivers(plan, places, longest, longest.max(cnm), log);
     pause_or_pfc(plan, places, log);
     scheme(plan, places, log);
+    culprit_array(plan, places, log);
     loads(plan, places, log);
+}
+
+/// A word of the culprit array for every unit that the frames of an input can take.
+fn culprit_array(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    let Some(search) = plan.scheme.qcn().and_then(|qcn| qcn.search) else { return };
+    let priorities = plan.priorities().len() as u64;
+    // What takes most units for its octets is the shortest frame, or the one that just spills over into another unit.
+    let most_units = |memory: u64| {
+        let units = |frame: u64| memory.div_ceil(frame.max(1)) * frame.div_ceil(CulpritSearch::UNIT);
+        plan.sources.iter().map(|source| units(source.frame.get())).max().unwrap_or(0)
+    };
+    for (switch, section) in plan.switches.iter().zip(places.switches) {
+        let memory = match switch.buffering {
+            Buffering::Voq { input_memory, .. } => input_memory,
+            Buffering::OutputQueued { memory, .. } => memory,
+        };
+        let (origin, words) = (places.scheme.origin_of("search_words"), search.words);
+        let Some(memory) = memory else {
+            log.wrong(
+                origin,
+                "a culprit array has a word for each unit of a memory, and this one has no end",
+            )
+            .hint(format!("state the memory of `{}`", section.path));
+            return;
+        };
+        let needed = most_units(memory.get()) * priorities;
+        if needed > u64::from(words) {
+            let what =
+                if priorities > 1 { format!(" in each of {priorities} priorities") } else { String::new() };
+            log.wrong(
+                origin,
+                format!("`search_words` is {words}, and {memory}{what} can hold {needed} units"),
+            )
+            .hint("a unit holds 256 octets of one frame; state more words, or less memory");
+            return;
+        }
+    }
 }
 
 fn sampling(plan: &Plan, places: &Places<'_>, log: &mut Log) {

@@ -1,8 +1,8 @@
 //! `[switch]`, `[adapter]` and `[scheme]`: what stands at the nodes.
 
 use super::plan::{
-    Adapter, AdapterQueueing, Buffering, FlowControl, LimiterScope, OutputStage, Placement, Qcn, QueueLimit,
-    Receive, Schedule, Scheme, StopRule,
+    Adapter, AdapterQueueing, Buffering, CulpritSearch, FlowControl, LimiterScope, OutputStage, Placement,
+    Qcn, QueueLimit, Receive, Schedule, Scheme, StopRule,
 };
 use super::plan_schemes;
 use super::problem::Log;
@@ -11,7 +11,9 @@ use super::value::Origin;
 use quell_proto::control::af_qcn;
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
-use quell_proto::control::qcn::{CongestionConfig, Culprit, Profile, Quantiser, ReactionConfig, preset};
+use quell_proto::control::qcn::{
+    CongestionConfig, Culprit, Probe, Profile, Quantiser, ReactionConfig, SearchConfig, preset,
+};
 use quell_proto::units::{Bytes, Duration, Quanta, Rate};
 
 /// What a `[switch]` says, but for the name.
@@ -232,6 +234,19 @@ pub(crate) fn scheme(section: &Section, rows: &mut Vec<(String, String, Origin)>
         reaction,
         cnm_priority: section.priority("cnm_priority")?,
         cnm_frame: section.size("cnm_frame")?,
+        search: match section.text("search") {
+            Some("array") => Some(CulpritSearch {
+                words: u16::try_from(section.count("search_words")?).ok()?,
+                search: SearchConfig {
+                    probes: u32::try_from(section.count("search_probes")?).ok()?,
+                    probe: match section.text("search_probe")? {
+                        "word" => Probe::Word,
+                        _ => Probe::Read,
+                    },
+                },
+            }),
+            _ => None,
+        },
     };
     Some(match section.text("kind")? {
         "af-qcn" => {

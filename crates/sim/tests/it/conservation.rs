@@ -228,6 +228,7 @@ fn scheme(placement: Placement, culprit: Culprit, draw: &mut Draw) -> Qcn {
         },
         cnm_priority: Priority::new(u8::try_from(draw.below(8)).unwrap()).unwrap(),
         cnm_frame: Bytes::new(draw.of(&[64, 90])),
+        search: None,
     }
 }
 

@@ -132,6 +132,7 @@ pub(crate) fn qcn() -> Qcn {
         reaction: qcn::ReactionConfig::default(),
         cnm_priority: Priority::new(6).unwrap(),
         cnm_frame: Bytes::new(64),
+        search: None,
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A [`CongestionPoint`] watches one queue. Every so many octets it compares the queue with its set point
 //! and with the last sample, and where that is bad news it has one frame's source told: a congestion
-//! notification message with six bits of feedback. [`blame`] says which frame. At the source a
+//! notification message with six bits of feedback. [`blame`] says which frame; a [`CulpritArray`] finds a random one as
+//! hardware would. At the source a
 //! [`QcnReaction`] cuts the rate of what that frame belonged to, and climbs back by itself: halfway to where
 //! it was (fast recovery), then beyond (active and hyper-active increase), counting octets and time.
 //!
@@ -41,12 +42,14 @@
 //! reason: it is final where the queue is concerned, the next interval is already drawn, and what is sent may
 //! still be changed by the driver, after [`blame`] or instead of it, before the message is made.
 
+mod array;
 mod congestion;
 mod culprit;
 mod objects;
 mod presets;
 mod reaction;
 
+pub use array::{CulpritArray, Found, Probe, SearchConfig, WORDS_A_READ, Word};
 pub use congestion::{CongestionPoint, Sample};
 pub(super) use congestion::{octets, quantise};
 pub use culprit::{Occupancy, blame};

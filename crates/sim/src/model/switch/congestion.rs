@@ -1,9 +1,10 @@
 //! Congestion points at outputs, inputs or both, and whom they notify.
 
+use super::search::Search;
 use super::tally::Tally;
 use super::{Switch, culprit_dice};
 use crate::kernel::agenda::{Lane, LaneKind};
-use crate::model::frame::{Body, Frame, Handle, List, Pool};
+use crate::model::frame::{Body, Frame, Handle, List};
 use crate::model::net::Net;
 use crate::model::stream;
 use crate::scenario::plan::{Placement, Plan, Qcn, Scheme};
@@ -11,7 +12,7 @@ use quell_proto::control::af_qcn::Fairness;
 use quell_proto::control::fqcn::Culprits;
 use quell_proto::control::qcn::{CongestionPoint, Culprit, Occupancy, Sample, blame};
 use quell_proto::dice::Dice;
-use quell_proto::units::{Bytes, Instant};
+use quell_proto::units::{Bytes, Instant, Priority};
 use quell_record::EventKind;
 
 /// What the congestion points of a switch have in common.
@@ -24,6 +25,10 @@ pub(super) struct CongestionPoints {
     residents: Vec<Resident>,
     /// Whom to notify of one sample and what of, kept likewise.
     told: Vec<(u32, Sample)>,
+    /// How a random occupant is found, if not at once.
+    search: Option<Search>,
+    /// Reads of the search since they were last asked for.
+    reads: u64,
 }
 
 /// A congestion point at one output or input.
@@ -81,14 +86,16 @@ impl Watcher {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Resident {
-    flow: u32,
-    octets: u64,
+pub(super) struct Resident {
+    pub(super) flow: u32,
+    pub(super) octets: u64,
+    pub(super) priority: Priority,
 }
 
 impl Resident {
-    fn of(frame: &Frame) -> Resident {
-        Resident { flow: frame.flow, octets: u64::from(frame.length) }
+    fn of(frame: &Frame, net: &Net) -> Resident {
+        let priority = net.classes[usize::from(frame.class)];
+        Resident { flow: frame.flow, octets: u64::from(frame.length), priority }
     }
 }
 
@@ -109,7 +116,7 @@ impl Occupancy for Residents<'_> {
         for group in sums.chunk_by(|a, b| a.flow == b.flow) {
             let octets = group.iter().map(|resident| resident.octets).sum();
             if largest.is_none_or(|largest| octets > largest.octets) {
-                largest = Some(Resident { flow: group[0].flow, octets });
+                largest = Some(Resident { octets, ..group[0] });
             }
         }
         largest.map(|largest| largest.flow)
@@ -137,6 +144,8 @@ impl Switch {
             dice: culprit_dice(seed, self.id),
             residents: Vec::new(),
             told: Vec::new(),
+            search: qcn.search.map(Search::new),
+            reads: 0,
         });
         let at_outputs = matches!(qcn.placement, Placement::Output | Placement::Both);
         let at_inputs = matches!(qcn.placement, Placement::Input | Placement::Both);
@@ -200,9 +209,12 @@ impl Switch {
     fn notify_from_output(&mut self, queue: usize, arrival: u32, sample: Sample, net: &mut Net) {
         let points = self.congestion.as_mut().expect("a watcher belongs to congestion points");
         if !matches!(points.plan.congestion.culprit, Culprit::Arrival) {
-            points.gather(self.waiting.lists_of_output(queue), &net.pool);
+            points.gather(self.waiting.lists_of_output(queue), net);
         }
-        let told = points.whom_to_tell(&mut self.outputs[queue].watcher, Some(arrival), sample, net.now);
+        let priority = net.classes[queue % self.classes];
+        let arrival = (Some(arrival), priority);
+        let told = points.whom_to_tell(&mut self.outputs[queue].watcher, arrival, sample, net.now);
+        self.outputs[queue].reads += std::mem::take(&mut points.reads);
         self.outputs[queue].cnms += told.len() as u64;
         let wire = self.ports[queue / self.classes].sender.wire;
         for (flow, sample) in &told {
@@ -221,11 +233,18 @@ impl Switch {
         if !matches!(points.plan.congestion.culprit, Culprit::Arrival) {
             let mut residents = std::mem::take(&mut points.residents);
             residents.clear();
-            residents.extend(self.held_by_input(input, class, net).map(|(_, frame)| Resident::of(frame)));
+            // The array of a port has words for all its priorities.
+            let whole_port = self.congestion.as_ref().is_some_and(CongestionPoints::has_array);
+            for class in if whole_port { 0..self.classes } else { class..class + 1 } {
+                let held = self.held_by_input(input, class, net);
+                residents.extend(held.map(|(_, frame)| Resident::of(frame, net)));
+            }
             self.congestion.as_mut().expect("it was there").residents = residents;
         }
         let points = self.congestion.as_mut().expect("it was there");
+        let arrival = (arrival, net.classes[class]);
         let told = points.whom_to_tell(&mut self.inputs[queue].watcher, arrival, sample, net.now);
+        self.inputs[queue].reads += std::mem::take(&mut points.reads);
         self.inputs[queue].cnms += told.len() as u64;
         let wire = self.ports[input].sender.wire;
         for (flow, sample) in &told {
@@ -306,13 +325,18 @@ impl Switch {
 }
 
 impl CongestionPoints {
+    /// Whether culprits are searched for in an array.
+    pub(super) fn has_array(&self) -> bool {
+        self.search.is_some()
+    }
+
     /// Lists the frames of an output's queues.
-    fn gather<'a>(&mut self, lists: impl Iterator<Item = &'a List>, pool: &Pool) {
+    fn gather<'a>(&mut self, lists: impl Iterator<Item = &'a List>, net: &Net) {
         self.residents.clear();
         for list in lists {
-            let frames = list.iter(pool).map(|(_, slot)| &slot.frame);
+            let frames = list.iter(&net.pool).map(|(_, slot)| &slot.frame);
             let data = frames.filter(|frame| matches!(frame.body, Body::Data { .. }));
-            self.residents.extend(data.map(Resident::of));
+            self.residents.extend(data.map(|frame| Resident::of(frame, net)));
         }
     }
 
@@ -320,13 +344,13 @@ impl CongestionPoints {
     fn whom_to_tell(
         &mut self,
         watcher: &mut Option<Watcher>,
-        arrival: Option<u32>,
+        (arrival, priority): (Option<u32>, Priority),
         sample: Sample,
         now: Instant,
     ) -> Vec<(u32, Sample)> {
         let mut told = std::mem::take(&mut self.told);
         told.clear();
-        let blamed = |points: &mut Self| points.blame(points.plan.congestion.culprit, arrival);
+        let blamed = |points: &mut Self| points.blame(points.plan.congestion.culprit, arrival, priority);
         match watcher.as_mut().and_then(|watcher| watcher.measure.as_deref_mut()) {
             None => told.extend(blamed(self).map(|flow| (flow, sample))),
             Some(Measure::Fairness(fairness)) => {
@@ -340,8 +364,13 @@ impl CongestionPoints {
     }
 
     /// The flow that a sample blames.
-    fn blame(&mut self, culprit: Culprit, arrival: Option<u32>) -> Option<u32> {
+    fn blame(&mut self, culprit: Culprit, arrival: Option<u32>, priority: Priority) -> Option<u32> {
         match (culprit, arrival) {
+            (Culprit::RandomOccupancy, _) if let Some(search) = &mut self.search => {
+                let (flow, reads) = search.find(&self.residents, priority, &mut self.dice);
+                self.reads += u64::from(reads);
+                flow
+            }
             (Culprit::Arrival, arrival) => arrival,
             (culprit, arrival) => {
                 let buffer = Residents(&self.residents);

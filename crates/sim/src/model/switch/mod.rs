@@ -13,6 +13,7 @@ mod flow_control;
 mod over_fabric;
 mod reliable;
 mod sampler;
+mod search;
 mod tally;
 
 use super::Fault;
@@ -85,6 +86,7 @@ struct Place {
     /// The congestion point of a scheme that is not a kind of QCN.
     sampler: Option<Box<Sampler>>,
     cnms: u64,
+    reads: u64,
     dropped: u64,
     drop_noted: bool,
 }
@@ -520,6 +522,15 @@ impl Switch {
     }
 }
 
+/// What of a port is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// What waits for it.
+    Output,
+    /// What it brought in.
+    Input,
+}
+
 /// Where in a switch a frame is lost.
 #[derive(Clone, Copy, Debug)]
 enum At {
@@ -542,6 +553,18 @@ impl Switch {
         now: Instant,
     ) -> [u64; 4] {
         self.outputs[port * self.classes + class].take(span, now)
+    }
+
+    /// Reads of the culprit array for a port's output or input since the last sample, where there is one.
+    pub(crate) fn take_reads(&mut self, port: usize, class: usize, side: Side) -> Option<u64> {
+        self.congestion.as_ref().filter(|points| points.has_array())?;
+        let queue = port * self.classes + class;
+        let place = match side {
+            Side::Output => &mut self.outputs[queue],
+            Side::Input => &mut self.inputs[queue],
+        };
+        place.watcher.as_ref()?;
+        Some(std::mem::take(&mut place.reads))
     }
 
     /// Likewise of an input, and for how long it stopped its peer.

@@ -107,6 +107,7 @@ at = [{ time = "1ms", port = "s1->s2", service = "1Gb/s" }]
 none = { scheme.kind = "none" }
 qcn = {}
 af-qcn = { scheme.kind = "af-qcn", scheme.byte_cycle = "240us" }
+array = { scheme.culprit = "random-occupancy", scheme.search = "array" }
 fqcn = { scheme.kind = "fqcn" }
 ecm = { scheme.kind = "ecm" }
 qcn2007 = { scheme.kind = "qcn2007" }
