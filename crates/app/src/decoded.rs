@@ -29,10 +29,19 @@ pub(crate) fn decode(octets: &[u8], length: u32, ports: Ports) -> Decoded {
             if let Ok(it) = Header::parse(octets) {
                 header(&it, &mut fields);
             }
-            fields.insert("fault".to_owned(), json!(error.to_string()));
             // What a capture has cut off is no fault of the frame.
             let is_cut = (octets.len() as u64) < u64::from(length);
-            if is_cut && matches!(error, WireError::Truncated { .. }) { "cut" } else { "malformed" }
+            match (is_cut && matches!(error, WireError::Truncated { .. }), RoceFrame::parse_cut(octets)) {
+                (true, Ok(frame)) => {
+                    let kind = body(&AnyFrame::Roce(frame), &mut fields);
+                    fields.insert("payload".to_owned(), Value::Null);
+                    kind
+                }
+                (is_cut, _) => {
+                    fields.insert("fault".to_owned(), json!(error.to_string()));
+                    if is_cut { "cut" } else { "malformed" }
+                }
+            }
         }
     };
     Decoded { kind, fields }
@@ -327,6 +336,20 @@ mod tests {
         assert_eq!(decoded.kind, "malformed");
         assert_eq!(decoded.fields["fault"], "CNM is cut short: 10 octets, where it takes 24");
         assert_eq!(decoded.fields["from"], "02:00:00:00:0c:01", "what can be read is shown");
+    }
+
+    #[test]
+    fn a_roce_frame_cut_by_its_capture_shows_its_headers() {
+        let start = octets(
+            "020000000001 020000000002 0800 456a05dc 0007 4000 40 11 209e 0a000002 0a000001
+                            c001 12b7 05c8 0000 07 70 ffff 00 123456 80 abcdef 0000",
+        );
+        let decoded = decode(&start, 1514, Ports::default());
+        assert_eq!(decoded.kind, "roce", "{:?}", decoded.fields);
+        assert_eq!(
+            (&decoded.fields["opcode"], &decoded.fields["payload"]),
+            (&json!("write middle"), &Value::Null)
+        );
     }
 
     #[test]

@@ -84,6 +84,17 @@ impl IpHeader {
     ///
     /// `ether_type` tells the version; what is neither is refused.
     pub fn parse(ether_type: EtherType, octets: &[u8]) -> Result<(IpHeader, &[u8]), WireError> {
+        let (header, end) = Self::parse_start(ether_type, octets)?;
+        let (start, format) = match header.ends {
+            IpEnds::V4 { .. } => (Self::LEN_4, "IPv4 datagram"),
+            IpEnds::V6 { .. } => (Self::LEN_6, "IPv6 datagram"),
+        };
+        let datagram = octets.get(start..end.max(start)).ok_or(Self::truncated(format, end, octets))?;
+        Ok((header, datagram))
+    }
+
+    /// Reads the header alone, and says where the datagram should end: for a frame that a capture has cut.
+    pub(super) fn parse_start(ether_type: EtherType, octets: &[u8]) -> Result<(IpHeader, usize), WireError> {
         match ether_type {
             EtherType::IPV4 => Self::parse_4(octets),
             EtherType::IPV6 => Self::parse_6(octets),
@@ -95,7 +106,7 @@ impl IpHeader {
         }
     }
 
-    fn parse_4(octets: &[u8]) -> Result<(IpHeader, &[u8]), WireError> {
+    fn parse_4(octets: &[u8]) -> Result<(IpHeader, usize), WireError> {
         let head: &[u8; Self::LEN_4] =
             octets.first_chunk().ok_or(Self::truncated(Self::NAME_4, Self::LEN_4, octets))?;
         expect("IPv4 version and header length", head[0], 0x45)?;
@@ -110,33 +121,30 @@ impl IpHeader {
             let (found, want) = (u32::from(found), u32::from(want));
             return Err(WireError::Checksum { format: Self::NAME_4, found, want });
         }
-        let total = usize::from(word(head, 2));
-        let datagram = octets.get(Self::LEN_4..total.max(Self::LEN_4));
-        let datagram = datagram.ok_or(Self::truncated("IPv4 datagram", total, octets))?;
         let ends = IpEnds::V4 {
             source: Ipv4Addr::from(field::<4, _>(head, 12)),
             destination: Ipv4Addr::from(field::<4, _>(head, 16)),
             identification: word(head, 4),
             stays_whole: flags & Self::STAYS_WHOLE != 0,
         };
-        Ok((IpHeader { ends, dscp: Dscp(head[1] >> 2), ecn: Ecn::of(head[1]), hops: head[8] }, datagram))
+        let header = IpHeader { ends, dscp: Dscp(head[1] >> 2), ecn: Ecn::of(head[1]), hops: head[8] };
+        Ok((header, usize::from(word(head, 2))))
     }
 
-    fn parse_6(octets: &[u8]) -> Result<(IpHeader, &[u8]), WireError> {
+    fn parse_6(octets: &[u8]) -> Result<(IpHeader, usize), WireError> {
         let head: &[u8; Self::LEN_6] =
             octets.first_chunk().ok_or(Self::truncated(Self::NAME_6, Self::LEN_6, octets))?;
         let first = u32::from_be_bytes(field(head, 0));
         expect("IPv6 version", head[0] >> 4, 6)?;
         expect("IPv6 next header", head[6], Self::UDP)?;
-        let end = Self::LEN_6 + usize::from(word(head, 4));
-        let datagram = octets.get(Self::LEN_6..end).ok_or(Self::truncated("IPv6 datagram", end, octets))?;
         let class = (first >> 20) as u8;
         let ends = IpEnds::V6 {
             source: Ipv6Addr::from(field::<16, _>(head, 8)),
             destination: Ipv6Addr::from(field::<16, _>(head, 24)),
             flow: FlowLabel(first & FlowLabel::MAX.0),
         };
-        Ok((IpHeader { ends, dscp: Dscp(class >> 2), ecn: Ecn::of(class), hops: head[7] }, datagram))
+        let header = IpHeader { ends, dscp: Dscp(class >> 2), ecn: Ecn::of(class), hops: head[7] };
+        Ok((header, Self::LEN_6 + usize::from(word(head, 4))))
     }
 
     fn truncated(format: &'static str, need: usize, octets: &[u8]) -> WireError {

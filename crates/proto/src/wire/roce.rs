@@ -108,6 +108,26 @@ impl<'a> RoceFrame<'a> {
         Ok(RoceFrame { envelope, ip, source_port, has_checksum, bth, payload: &rest[..end] })
     }
 
+    /// Reads what there is of a frame that a capture has cut: its headers. Neither checksum nor ICRC can be checked, and
+    /// the payload is what was kept of it.
+    pub fn parse_cut(octets: &'a [u8]) -> Result<RoceFrame<'a>, WireError> {
+        let header = Header::parse(octets)?;
+        let packet = octets.get(header.payload_at()..).unwrap_or_default();
+        let (ip, _) = IpHeader::parse_start(header.ether_type, packet)?;
+        let message = packet.get(ip.emitted_len()..).unwrap_or_default();
+        let truncated =
+            WireError::Truncated { format: Self::NAME, need: Udp::LEN + Bth::LEN, have: message.len() };
+        let (udp, message) = message.split_first_chunk::<{ Udp::LEN }>().ok_or(truncated)?;
+        if word(udp, 2) != ROCE_PORT {
+            let (found, want) = (word(udp, 2), ROCE_PORT);
+            return Err(WireError::Unexpected { field: "UDP destination port", found, want });
+        }
+        let (head, payload) = message.split_first_chunk::<{ Bth::LEN }>().ok_or(truncated)?;
+        let (source_port, has_checksum) = (word(udp, 0), word(udp, 6) != 0);
+        let envelope = header.envelope();
+        Ok(RoceFrame { envelope, ip, source_port, has_checksum, bth: Bth::parse(head)?, payload })
+    }
+
     /// The header such a frame has.
     pub fn header(&self) -> Header {
         self.envelope.header(self.ip.ether_type())
@@ -442,6 +462,16 @@ mod tests {
         let Ok(AnyFrame::Roce(read)) = parse(&frame) else { panic!("{:?}", parse(&frame)) };
         assert_eq!((read.bth, read.payload), (sent.bth, sent.payload));
         assert_eq!(read.ip.hops, 1);
+    }
+
+    #[test]
+    fn a_frame_that_a_capture_has_cut_still_shows_its_headers() {
+        let frame = emitted(AnyFrame::Roce(data(b"quell")));
+        let cut = RoceFrame::parse_cut(&frame[..56]).unwrap();
+        assert_eq!((cut.ip, cut.bth, cut.payload), (data(b"").ip, data(b"").bth, &b"qu"[..]));
+        let truncated = WireError::Truncated { format: "RoCE packet", need: 20, have: 19 };
+        assert_eq!(RoceFrame::parse_cut(&frame[..53]), Err(truncated));
+        assert!(parse(&frame[..56]).is_err(), "it is no whole frame");
     }
 
     #[test]
