@@ -83,6 +83,6 @@ fn quantities(id: EntityId) -> &'static [Quantity] {
     match id.0 {
         0..4 => &Quantity::ALL[..9],
         4..8 => &[Quantity::QueueMeanBytes, Quantity::QueuePeakBytes, Quantity::StoppedPs],
-        _ => &Quantity::ALL[9..],
+        _ => &Quantity::ALL[9..15],
     }
 }
