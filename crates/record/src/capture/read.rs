@@ -270,11 +270,17 @@ impl<R: Read> CaptureReader<R> {
         Ok(())
     }
 
-    /// Adds `size` octets to the `have` of a block.
+    /// Adds `size` octets to the `have` of a block, a step at a time: what is not in the file costs no memory.
     fn more(&mut self, have: usize, size: usize) -> Result<(), CaptureError> {
-        self.block.resize(have + size, 0);
-        if fill(&mut self.input, &mut self.block[have..])? < size {
-            return Err(CaptureError::CutShort { at: self.at });
+        const STEP: usize = 1 << 16;
+        self.block.truncate(have);
+        while self.block.len() < have + size {
+            let at = self.block.len();
+            let step = STEP.min(have + size - at);
+            self.block.resize(at + step, 0);
+            if fill(&mut self.input, &mut self.block[at..])? < step {
+                return Err(CaptureError::CutShort { at: self.at });
+            }
         }
         Ok(())
     }

@@ -289,7 +289,7 @@ pub(super) const KEYS: &[Key] = &[
 
     key("at", "time", OFFSET, Required, "When it happens."),
     key("at", "for", TIME, Optional("it stays so"), "After this long, things are as at the start of the run again."),
-    key("at", "port", Form::Text, Optional("see `host`, `link`, `flow`"), "The port, as `s1->h10`, whose service changes."),
+    key("at", "port", Form::Text, Optional("see `host`, `link`, `flow`"), "The port, as `s1->h10`, whose service changes; `*->h10` is the port to that host, whatever its switch."),
     key("at", "host", Form::Text, Optional("see `port`, `link`, `flow`"), "The host whose receive service changes."),
     key("at", "link", Form::Text, Optional("see `port`, `host`, `flow`"), "The link, as `s1-s2`, that fails or is repaired."),
     key("at", "flow", Form::Text, Optional("see `port`, `host`, `link`"), "The flow that starts or stops."),

@@ -47,7 +47,12 @@ type Pair = (What, What);
 fn port_service(section: &Section, name: &str, plan: &Plan, log: &mut Log) -> Option<Pair> {
     let ports = port_names(plan);
     let found = ports.iter().enumerate().find_map(|(link, names)| {
-        names.iter().position(|port| port == name).map(|end| (link, plan.links[link].ends[end]))
+        // A host has one link, so `*->h1` is one port too, whatever the switch is called.
+        let is_meant = |port: &String| match name.strip_prefix("*->") {
+            Some(peer) => port.rsplit_once("->").is_some_and(|(_, found)| found == peer),
+            None => port == name,
+        };
+        names.iter().position(is_meant).map(|end| (link, plan.links[link].ends[end]))
     });
     let Some((link, from)) = found else {
         log.wrong(section.origin_of("port"), format!("there is no port `{name}`"));
