@@ -1,6 +1,7 @@
 //! What the command line takes. Each verb has its flags here and its work in `commands/`.
 
-use clap::{Args, Parser, Subcommand, ValueHint};
+use crate::cli_theory::TheoryArgs;
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Say why a flow was slow: limited by whom, held paused by whom, rooted where
     Why(WhyArgs),
+    /// Ask fluid models and queueing theory: stability, margins, optimal admission, correlation
+    Theory(TheoryArgs),
     /// Print the frames of a capture, its own or another tool's
     Decode(DecodeArgs),
     /// Print a dissector for Wireshark and tshark: CN-TAG, CNM and CIM
@@ -74,6 +77,9 @@ pub(crate) struct RunArgs {
     /// Threads to use [default: one for each core]; results do not depend on it
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
+    /// Draw the fluid model of the hottest port over queues and rates, where there is one
+    #[arg(long, value_enum)]
+    pub(crate) overlay: Option<Overlay>,
     /// Fail unless the digest is this one; 16 digits are enough
     #[arg(long, value_name = "HEX", value_parser = digest)]
     pub(crate) expect_digest: Option<String>,
@@ -104,6 +110,14 @@ pub(crate) struct PcapArgs {
     #[arg(long, value_name = "OCTETS", default_value_t = 128, requires = "pcap",
         value_parser = clap::value_parser!(u32).range(..=65_535))]
     pub(crate) snaplen: u32,
+}
+
+/// What can be drawn over a run's figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Overlay {
+    // Not a doc comment: help would spell out every flag over several lines for it.
+    // The fluid model of the hottest port.
+    Fluid,
 }
 
 /// What `suite` takes.
@@ -159,6 +173,20 @@ pub(crate) struct ScenarioArgs {
     /// Emit and parse every control frame as octets while simulating
     #[arg(long)]
     pub(crate) wire_check: bool,
+}
+
+impl ScenarioArgs {
+    /// A scenario as it is.
+    pub(crate) fn plain(scenario: &str) -> ScenarioArgs {
+        ScenarioArgs {
+            scenario: scenario.to_owned(),
+            quick: false,
+            seed: None,
+            repeat: None,
+            sets: Vec::new(),
+            wire_check: false,
+        }
+    }
 }
 
 /// What `check` takes.
@@ -221,12 +249,22 @@ pub(crate) struct CompareArgs {
 /// What `why` takes.
 #[derive(Debug, Args)]
 pub(crate) struct WhyArgs {
-    /// A folder that `quell run` wrote, or the folder of one run in it
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) recorded: RecordedArgs,
     /// The flow, by name
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: String,
+    /// Print one JSON document instead of words
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A recorded run, and a part of it.
+#[derive(Debug, Args)]
+pub(crate) struct RecordedArgs {
+    /// A folder that `quell run` wrote, or the folder of one run in it
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
     /// The configuration, by name [default: the first that was run]
     #[arg(long = "config", value_name = "NAME")]
     pub(crate) configuration: Option<String>,
@@ -236,9 +274,6 @@ pub(crate) struct WhyArgs {
     /// The part of the run to look at, such as 100ms..200ms [default: all of it]
     #[arg(long, value_name = "FROM..TO")]
     pub(crate) over: Option<String>,
-    /// Print one JSON document instead of words
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// What `decode` takes.
@@ -283,7 +318,7 @@ pub(crate) struct ManArgs {
     pub(crate) dir: Option<PathBuf>,
 }
 
-fn assignment(text: &str) -> Result<(String, String), String> {
+pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((path, value)) if !path.trim().is_empty() => {
             Ok((path.trim().to_owned(), value.trim().to_owned()))

@@ -3,13 +3,16 @@
 mod capture;
 mod catalogue;
 mod cli;
+mod cli_theory;
 mod clock;
 mod commands;
 mod decoded;
 mod exit;
 mod filter;
+mod fluid;
 mod interrupt;
 mod out;
+mod overlay;
 mod prepared;
 mod progress;
 mod results;

@@ -79,8 +79,7 @@ pub enum Metric {
     QueueLow,
     /// Ports and inputs: standard deviation over time of the sampled octets held.
     QueueDeviation,
-    /// Ports and inputs: the period in seconds at which the sampled octets held repeat themselves; unmeasured if they
-    /// do not.
+    /// Ports and inputs: the period in seconds at which the sampled octets held swing; unmeasured if they do not.
     Period,
     /// Ports: transmitted octets, overhead counted, over what the port's service rate allowed: a fraction.
     Utilisation,

@@ -5,6 +5,7 @@
 //! was recorded.
 
 pub mod cause;
+pub mod correlate;
 pub mod extract;
 pub mod fairness;
 pub mod figure;
@@ -13,9 +14,11 @@ pub mod metric;
 pub mod render;
 pub mod report;
 pub mod suite;
+pub mod theory;
 pub mod unit;
 
 pub use cause::Why;
+pub use correlate::Correlation;
 pub use extract::Extract;
 pub use fairness::{Fairness, FairnessRow};
 pub use figure::{Figure, figures};

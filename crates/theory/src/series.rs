@@ -2,15 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A series is said to oscillate if it resembles itself this much a period later.
-pub const LEAST_STRENGTH: f64 = 0.3;
+/// A series is said to oscillate if its swings are at least this much alike in length.
+pub const LEAST_STRENGTH: f64 = 0.5;
+/// Fewer swings than this are no oscillation.
+const LEAST_SWINGS: usize = 3;
 
-/// How a series repeats itself.
+/// How a series swings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Period {
-    /// Seconds.
+    /// Seconds of a swing, on average.
     pub seconds: f64,
-    /// Its correlation with itself a period later: 1 for a clock, 0 for noise.
+    /// How much alike swings are: one less their standard deviation over their mean. 1 for a clock; noise stays below
+    /// a half.
     pub strength: f64,
 }
 
@@ -73,40 +76,32 @@ pub fn cross_correlation(first: &[f64], second: &[f64], most: usize) -> Vec<(i64
     (-most..=most).map(at).collect()
 }
 
-/// The period of a series, by where it resembles itself most after having been unlike itself. None if it never
-/// changes, ends before it repeats, or resembles itself less than [`LEAST_STRENGTH`].
+/// The period of a series: the time from one rise through its mean to the next. A rise counts once the series has been
+/// well below the mean, by half its standard deviation, so that ripple does not. None if it never changes, swings
+/// fewer than three times, or swings too differently ([`LEAST_STRENGTH`]).
 pub fn period(values: &[f64], step: f64) -> Option<Period> {
-    let own = own_correlation(values, values.len() / 2)?;
-    let unlike = own.iter().position(|it| *it < 0.0)?;
-    let peak = (unlike + 1..own.len().saturating_sub(1))
-        .filter(|&at| own[at] >= own[at - 1] && own[at] >= own[at + 1])
-        .max_by(|&a, &b| own[a].total_cmp(&own[b]))?;
-    // A longer resemblance is a multiple of the shortest that is nearly as good.
-    let first = (unlike + 1..=peak)
-        .find(|&at| own[at] >= own[at - 1] && own[at] >= own[at + 1] && own[at] >= 0.8 * own[peak])?;
-    let (before, here, after) = (own[first - 1], own[first], own[first + 1]);
-    let bend = before - 2.0 * here + after;
-    let shift = if bend < 0.0 { (0.5 * (before - after) / bend).clamp(-0.5, 0.5) } else { 0.0 };
-    let found = Period { seconds: (first as f64 + shift) * step, strength: here };
-    (here >= LEAST_STRENGTH).then_some(found)
-}
-
-/// Its correlation with itself at each lag, the shared part's length allowed for, so that a clock stays near 1.
-fn own_correlation(values: &[f64], most: usize) -> Option<Vec<f64>> {
-    /// Lags that are looked at one by one; longer series are thinned by whoever has them.
-    const MOST_LAGS: usize = 20_000;
-    let about = mean(values)?;
-    let spread = deviation(values)?;
+    let (about, spread) = (mean(values)?, deviation(values)?);
     // Rounding alone is no change.
-    if values.len() < 8 || spread <= about.abs() * 1e-9 {
+    if spread <= about.abs() * 1e-9 {
         return None;
     }
-    let of = |lag: usize| {
-        let shared = values.len() - lag;
-        let product: f64 = values.iter().zip(&values[lag..]).map(|(a, b)| (a - about) * (b - about)).sum();
-        product / shared as f64 / (spread * spread)
-    };
-    Some((0..most.min(MOST_LAGS)).map(of).collect())
+    let mut rises = Vec::new();
+    let mut was_below = false;
+    for (at, pair) in values.windows(2).enumerate() {
+        was_below |= pair[0] < about - spread / 2.0;
+        if was_below && pair[1] >= about {
+            let share = (about - pair[0]) / (pair[1] - pair[0]);
+            rises.push(at as f64 + share);
+            was_below = false;
+        }
+    }
+    let swings: Vec<f64> = rises.windows(2).map(|it| (it[1] - it[0]) * step).collect();
+    if swings.len() < LEAST_SWINGS {
+        return None;
+    }
+    let seconds = mean(&swings)?;
+    let strength = 1.0 - deviation(&swings)? / seconds;
+    (strength >= LEAST_STRENGTH).then_some(Period { seconds, strength })
 }
 
 #[cfg(test)]
@@ -148,7 +143,15 @@ mod tests {
     fn a_period_between_two_samples_is_found() {
         let found = period(&wave(3000, 87.4, 0.0), 1e-6).unwrap();
         assert!((found.seconds - 87.4e-6).abs() < 0.1e-6, "{found:?}");
-        assert!(found.strength > 0.98);
+        assert!(found.strength > 0.99);
+    }
+
+    #[test]
+    fn ripple_on_a_swing_is_no_swing() {
+        let rippled: Vec<f64> =
+            wave(3000, 300.0, 0.0).iter().zip(wave(3000, 7.0, 0.0)).map(|(a, b)| a + b / 5.0).collect();
+        let found = period(&rippled, 1.0).unwrap();
+        assert!((found.seconds - 300.0).abs() < 3.0, "{found:?}");
     }
 
     #[test]

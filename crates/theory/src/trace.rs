@@ -13,7 +13,7 @@ const MOST_POINTS: usize = 20_000;
 pub struct Start {
     /// Octets queued.
     pub queue: f64,
-    /// The rate of each flow, as a multiple of its share.
+    /// The rate of each flow, as a multiple of its share. One below its share has that for its target.
     pub rate: f64,
 }
 
@@ -44,7 +44,7 @@ pub struct Trace {
     pub rate: Vec<f64>,
 }
 
-/// A trace in numbers, over its end.
+/// A trace in numbers, over a part of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// Mean octets queued.
@@ -83,7 +83,7 @@ impl Trace {
         let mut state: State = [0.0; PLACES];
         state[QUEUE] = start.queue;
         state[RATE] = model.path().share() * start.rate;
-        state[TARGET] = state[RATE];
+        state[TARGET] = state[RATE].max(model.path().share());
         if matches!(model, Model::Dcqcn(_)) {
             state[ALPHA] = 1.0;
         }
@@ -104,11 +104,13 @@ impl Trace {
         })
     }
 
-    /// What it comes to, from a time on.
-    pub fn summary(&self, model: &Model, from: f64) -> Summary {
-        let first = ((from / self.step) as usize).min(self.queue.len().saturating_sub(1));
-        let queue = &self.queue[first..];
-        let per_flow = series::mean(&self.rate[first..]).unwrap_or(0.0);
+    /// What it comes to, from a time on until another.
+    pub fn summary(&self, model: &Model, from: f64, to: f64) -> Summary {
+        let place = |time: f64| ((time / self.step).round() as usize).min(self.queue.len());
+        let last = place(to);
+        let first = place(from).min(last.saturating_sub(1));
+        let queue = &self.queue[first..last];
+        let per_flow = series::mean(&self.rate[first..last]).unwrap_or(0.0);
         Summary {
             mean: series::mean(queue).unwrap_or(0.0),
             deviation: series::deviation(queue).unwrap_or(0.0),

@@ -1,6 +1,7 @@
 //! Numbers of others: the critical delays and queue means that independent computations give for these models, and
 //! the closed forms they follow from.
 
+use quell_proto::control::ecm::{CongestionConfig, ReactionConfig};
 use quell_theory::model::{Detail, Regime};
 use quell_theory::trace::Start;
 use quell_theory::{Critical, Dcqcn, Ecm, Model, Path, Qcn, Stability, Trace};
@@ -159,17 +160,22 @@ fn our_solver_gives_what_eulers_method_tends_to() {
     for (flows, delay, ..) in QUEUES.into_iter().step_by(3) {
         let model = Model::Qcn(qcn(path(flows, 10.0, delay)));
         let trace = Trace::of(&model, Start { queue: 33_000.0, rate: 1.02 }, 0.4).unwrap();
-        let found = trace.summary(&model, 0.2);
+        let found = trace.summary(&model, 0.2, f64::INFINITY);
         let (mean, deviation) = by_euler(flows, delay * 1e-6, 1e-7);
         near(found.mean / 1e3, mean, 0.01, &format!("mean, {flows} flows, {delay} us"));
         near(found.deviation / 1e3, deviation, 0.02, &format!("deviation, {flows} flows, {delay} us"));
     }
 }
 
+/// The parameters of "2-point QCN vs ECM" (IBM 2007), which are the protocol library's.
+fn ecm(path: Path) -> Ecm {
+    Ecm::of(path, &CongestionConfig::default(), &ReactionConfig::default())
+}
+
 #[test]
 fn ecm_bears_the_delay_of_its_closed_form_in_each_regime() {
     for flows in [2, 6, 30] {
-        let model = Model::Ecm(Ecm::ibm(path(flows, 10.0, 10.0)));
+        let model = Model::Ecm(ecm(path(flows, 10.0, 10.0)));
         let (capacity, chance) = (10e9 / 8.0, 1500.0 / 75_000.0);
         let frames = capacity / 1500.0;
         let largest = 5.0 * 37_500.0 / 1500.0;
@@ -197,7 +203,7 @@ fn dcqcn(flows: u32, delay_us: f64) -> Dcqcn {
 fn dcqcn_queue(model: Dcqcn) -> (f64, f64) {
     let model = Model::Dcqcn(model);
     let trace = Trace::of(&model, Start { queue: 0.0, rate: 1.0 }, 0.3).unwrap();
-    let found = trace.summary(&model, 0.2);
+    let found = trace.summary(&model, 0.2, f64::INFINITY);
     (found.mean / 1e3, found.deviation / 1e3)
 }
 
@@ -266,7 +272,7 @@ fn a_small_disturbance_dies_just_below_the_critical_delay_and_grows_just_above()
 
 #[test]
 fn ecm_dies_below_both_of_its_critical_delays_and_grows_above_both() {
-    let model = Model::Ecm(Ecm::ibm(path(6, 10.0, 1.0)));
+    let model = Model::Ecm(ecm(path(6, 10.0, 1.0)));
     let delays =
         Stability::of(&model).unwrap().iter().map(|it| it.critical().delay().unwrap()).collect::<Vec<_>>();
     let (least, most) = (delays[0].min(delays[1]), delays[0].max(delays[1]));

@@ -10,11 +10,13 @@ mod explain;
 mod init;
 mod list;
 mod man;
+mod recorded;
 mod report;
 mod run;
 mod schema;
 mod show;
 mod suite;
+mod theory;
 mod vectors;
 mod why;
 
@@ -36,6 +38,7 @@ pub(crate) fn act(command: Command) -> Result<Exit, Failure> {
         Command::Decode(args) => decode::decode(&args),
         Command::Dissector => dissector::dissector(),
         Command::Vectors => vectors::vectors(),
+        Command::Theory(args) => theory::theory(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Schema => schema::schema(),
         Command::Completions(args) => completions::completions(&args),

@@ -1,10 +1,11 @@
 //! `quell run`: a scenario in, claims judged and a report out.
 
 use crate::capture::{self, Asked};
-use crate::cli::RunArgs;
+use crate::cli::{Overlay, RunArgs};
 use crate::exit::{Exit, Failure};
 use crate::filter::matches;
 use crate::out;
+use crate::overlay;
 use crate::prepared::Prepared;
 use crate::progress::Progress;
 use crate::results::Results;
@@ -39,6 +40,11 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     progress.clear();
     let captures = asked.map(|asked| capture::make(&asked, &jobs, &runs, threads(args.threads), &watch));
     let mut results = prepared.results(chosen.len(), runs);
+    if args.overlay == Some(Overlay::Fluid) {
+        let notes = overlay::draw(&mut results.report.figures, &prepared.scenario().figures, &chosen);
+        notes.iter().for_each(|note| out::note(note));
+        results.report.warnings.extend(notes);
+    }
     // A capture that cannot be written takes nothing from the results.
     let captured = match captures.transpose() {
         Ok(captures) => {

@@ -8,5 +8,6 @@ mod results;
 mod runs;
 mod suite;
 mod support;
+mod theory;
 mod tshark;
 mod why;

@@ -61,7 +61,7 @@ fn points(csv: &mut String, configuration: &str, series: &str, line: &Line) {
 }
 
 /// A text as one field: quoted where a comma, a quote or a line's end would break the row.
-fn field(text: &str) -> String {
+pub(super) fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

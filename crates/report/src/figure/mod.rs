@@ -4,6 +4,7 @@
 //! [`Figure`]s; [`Figure::to_svg`], [`Figure::to_csv`] and [`Figure::to_text`] show one.
 
 mod build;
+mod chart;
 mod csv;
 mod drawn;
 mod scale;
@@ -12,6 +13,7 @@ mod text;
 mod tree;
 
 pub use build::figures;
+pub use chart::{Axis, Chart, Heat, Mark, Plot};
 pub use drawn::{Drawn, DrawnLine};
 pub use tree::Twig;
 

@@ -15,11 +15,12 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 /// Okabe and Ito's colours in the order that keeps neighbours apart; yellow, unreadable on white, left out.
-const COLOURS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"];
-const WIDTH: f64 = 760.0;
-const TICK: f64 = 4.0;
-const SMALL: f64 = 10.0;
-const BODY: f64 = 11.0;
+pub(super) const COLOURS: [&str; 7] =
+    ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"];
+pub(super) const WIDTH: f64 = 760.0;
+pub(super) const TICK: f64 = 4.0;
+pub(super) const SMALL: f64 = 10.0;
+pub(super) const BODY: f64 = 11.0;
 const ROW: f64 = 13.0;
 /// Intervals nearer to each other than this many pixels are drawn as one.
 const GRAIN: f64 = 1.5;
@@ -540,7 +541,7 @@ fn legend(figure: &Figure) -> Vec<Entry> {
 }
 
 /// The second time round the palette, and the second of two compared runs, are dashed.
-fn dash(colour: usize, dashed: bool) -> Option<&'static str> {
+pub(super) fn dash(colour: usize, dashed: bool) -> Option<&'static str> {
     match (colour / COLOURS.len(), dashed) {
         (0, false) => None,
         (0, true) => Some("5 3"),
@@ -589,7 +590,7 @@ fn middles(line: &Line) -> impl Iterator<Item = f64> + Clone {
 
 /// A path through points, to a tenth of a pixel, each told from the one before; points that add nothing at that
 /// grain are left out.
-fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
+pub(super) fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut path = String::new();
     let mut last: Option<(i64, i64)> = None;
     for (x, y) in points {
@@ -636,7 +637,7 @@ fn extremes(values: &[f64]) -> Vec<f64> {
     places.into_iter().map(|place| values[place]).collect()
 }
 
-fn named(name: &str, unit: &str) -> String {
+pub(super) fn named(name: &str, unit: &str) -> String {
     if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") }
 }
 
@@ -656,11 +657,11 @@ fn lines_of(label: &str, room: f64) -> Vec<String> {
 }
 
 /// About how wide a text is: browsers differ, so this errs on the wide side.
-fn width(text: &str, size: f64) -> f64 {
+pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.58
 }
 
-fn shortened(text: &str, room: f64, size: f64) -> String {
+pub(super) fn shortened(text: &str, room: f64, size: f64) -> String {
     let fitting = (room / (size * 0.58)).floor() as usize;
     if text.chars().count() <= fitting {
         return text.to_owned();
@@ -670,29 +671,36 @@ fn shortened(text: &str, room: f64, size: f64) -> String {
 }
 
 #[derive(Default)]
-struct Svg {
-    body: String,
+pub(super) struct Svg {
+    pub(super) body: String,
 }
 
-struct Text {
-    size: f64,
-    anchor: &'static str,
-    bold: bool,
-    turn: String,
+pub(super) struct Text {
+    pub(super) size: f64,
+    pub(super) anchor: &'static str,
+    pub(super) bold: bool,
+    pub(super) turn: String,
 }
 
 impl Text {
-    fn small() -> Text {
+    pub(super) fn small() -> Text {
         Text { size: SMALL, anchor: "start", bold: false, turn: String::new() }
     }
 
-    fn body() -> Text {
+    pub(super) fn body() -> Text {
         Text { size: BODY, ..Text::small() }
     }
 }
 
 impl Svg {
-    fn line(&mut self, from: (f64, f64), to: (f64, f64), colour: &str, width: f64, dash: Option<&str>) {
+    pub(super) fn line(
+        &mut self,
+        from: (f64, f64),
+        to: (f64, f64),
+        colour: &str,
+        width: f64,
+        dash: Option<&str>,
+    ) {
         let dash = dash.map_or_else(String::new, |dash| format!(r#" stroke-dasharray="{dash}""#));
         let _ = writeln!(
             self.body,
@@ -701,7 +709,7 @@ impl Svg {
         );
     }
 
-    fn text(&mut self, x: f64, y: f64, text: &str, style: &Text) {
+    pub(super) fn text(&mut self, x: f64, y: f64, text: &str, style: &Text) {
         let weight = if style.bold { r#" font-weight="600""# } else { "" };
         let _ = writeln!(
             self.body,
@@ -713,7 +721,7 @@ impl Svg {
         );
     }
 
-    fn finish(self, title: &str, height: f64) -> String {
+    pub(super) fn finish(self, title: &str, height: f64) -> String {
         format!(
             concat!(
                 r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h:.0}" width="{w}" height="{h:.0}" "#,

@@ -103,7 +103,7 @@ fn dots(figure: &Figure, line: &Line, columns: usize, rows: usize) -> String {
 }
 
 /// The bit of a braille character for a dot of its two columns and four rows.
-fn dot_bit(column: usize, row: usize) -> u8 {
+pub(super) fn dot_bit(column: usize, row: usize) -> u8 {
     const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
     BITS[column][row]
 }

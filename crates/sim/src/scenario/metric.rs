@@ -59,8 +59,8 @@ pub const METRICS: &[MetricName] = &[
     metric(
         "period",
         Unit::Time,
-        "Ports and inputs: period at which the octets held repeat themselves, by their autocorrelation; missing if it \
-         stays below 0.3.",
+        "Ports and inputs: mean time from one rise of the octets held through their mean to the next; missing where \
+         there are fewer than three such times, or they differ by more than half.",
     ),
     metric(
         "utilisation",

@@ -35,7 +35,7 @@ pub use problem::{Problem, Problems};
 pub use reading::read;
 pub use value::Origin;
 
-use quell_proto::units::Duration;
+use quell_proto::units::{Bytes, Duration, Rate};
 use quell_record::claim::{Claim, FairShare, FigureSpec};
 
 /// What is to be read, and what the command line adds to it.
@@ -123,6 +123,26 @@ pub type Wrong = (String, Option<String>);
 pub fn window(text: &str) -> Result<(Option<Duration>, Option<Duration>), Wrong> {
     let span = units::span(text).map_err(|error| error.explain(units::Kind::Time))?;
     Ok((span.from, span.to))
+}
+
+/// Reads a rate as scenarios write it, such as `10Gb/s`.
+pub fn rate(text: &str) -> Result<Rate, Wrong> {
+    units::rate(text).map_err(|error| error.explain(units::Kind::Rate))
+}
+
+/// Reads a time as scenarios write it, such as `85us`.
+pub fn time(text: &str) -> Result<Duration, Wrong> {
+    units::time(text).map_err(|error| error.explain(units::Kind::Time))
+}
+
+/// Reads a size as scenarios write it, such as `33kB`.
+pub fn size(text: &str) -> Result<Bytes, Wrong> {
+    units::size(text).map_err(|error| error.explain(units::Kind::Size))
+}
+
+/// Reads a share as scenarios write it, such as `50%` or `1/128`.
+pub fn share(text: &str) -> Result<f64, Wrong> {
+    units::share(text).map(units::Ratio::number).map_err(|error| error.explain(units::Kind::Share))
 }
 
 /// The longest scenario that is read: 4 MB. Larger ones are something else by that name.

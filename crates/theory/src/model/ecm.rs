@@ -4,6 +4,8 @@
 use super::{Path, QUEUE, RATE, Regime, growth};
 use crate::delay::State;
 use crate::outside::{Outside, positive, within};
+use quell_proto::control::ecm::{CongestionConfig, ReactionConfig};
+use quell_proto::units::Share;
 
 /// Parameters of ECM's fluid model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,16 +25,16 @@ pub struct Ecm {
 }
 
 impl Ecm {
-    /// The parameters of "2-point QCN vs ECM" (IBM 2007), slide "Simulation parameters", on a wire of 10 Gb/s.
-    /// Its Gi is read as a quotient, so that the largest feedback adds a tenth of the wire's rate.
-    pub fn ibm(path: Path) -> Ecm {
+    /// The model of congestion and reaction points with these parameters. Thresholds above which ECM has its
+    /// emergencies (BCN-MAX, BCN(0,0)) are left out.
+    pub fn of(path: Path, congestion: &CongestionConfig, reaction: &ReactionConfig) -> Ecm {
         Ecm {
             path,
-            set_point: 37_500.0,
-            weight: 2.0,
-            sample_base: 75_000.0,
-            largest_cut: 0.5,
-            largest_increase: 0.1 * path.line,
+            set_point: congestion.scale.set_point.get() as f64,
+            weight: f64::from(congestion.scale.weight),
+            sample_base: path.frame / number(congestion.sampling),
+            largest_cut: number(reaction.cut),
+            largest_increase: number(reaction.raise) * reaction.max_rate.bps() as f64,
         }
     }
 
@@ -89,4 +91,8 @@ impl Ecm {
             }
         }
     }
+}
+
+fn number(share: Share) -> f64 {
+    f64::from(share.num) / f64::from(share.den)
 }

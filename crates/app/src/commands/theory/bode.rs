@@ -1,0 +1,49 @@
+//! `quell theory bode`: the open loop over frequency.
+
+use super::critical::shown;
+use super::model::Chosen;
+use super::{answer, table};
+use crate::cli_theory::BodeArgs;
+use crate::exit::{Exit, Failure};
+use quell_report::{Unit, theory};
+use quell_theory::stability::{Margin, Stability};
+use serde_json::json;
+
+pub(super) fn bode(args: &BodeArgs) -> Result<Exit, Failure> {
+    let chosen = Chosen::of(&args.model)?;
+    let loops = Stability::of(&chosen.model)?;
+    let rest = chosen.model.equilibrium()?;
+    let mut words = format!("{}\n", chosen.heading());
+    words.push_str(&table(&[
+        ("queue at rest", Unit::Bytes.show(rest.queue)),
+        ("rate at rest", Unit::BitsPerSecond.show(rest.rate)),
+    ]));
+    let mut document = chosen.document();
+    document["equilibrium"] = json!({ "queue": rest.queue, "rate": rest.rate, "target": rest.target });
+    document["loops"] = json!([]);
+    for stability in &loops {
+        let (phase, gain) = (stability.phase_margin(), stability.gain_margin());
+        let regime = theory::regime(stability.regime);
+        if !regime.is_empty() {
+            words.push_str(&format!("while in {regime}\n"));
+        }
+        let at = |margin: Option<Margin>, show: &dyn Fn(f64) -> String| match margin {
+            Some(it) => format!("{} at {:.0} rad/s", show(it.margin), it.frequency),
+            None => "none: the loop never gets there".to_owned(),
+        };
+        words.push_str(&table(&[
+            ("phase margin", at(phase, &|it| format!("{:.1} degrees", it.to_degrees()))),
+            ("gain margin", at(gain, &|it| format!("{it:.2} times"))),
+            ("critical delay", shown(stability.critical())),
+        ]));
+        if let Some(list) = document["loops"].as_array_mut() {
+            list.push(json!({
+                "regime": regime,
+                "phase_margin": phase,
+                "gain_margin": gain,
+                "critical": stability.critical(),
+            }));
+        }
+    }
+    answer(&args.answer, &theory::bode(&chosen.model, &loops), &words, document)
+}
