@@ -77,7 +77,7 @@ pub(crate) struct RunArgs {
     /// Threads to use [default: one for each core]; results do not depend on it
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Draw a model's line over queues and rates, where there is a model
+    /// Draw the fluid model of the hottest port over queues and rates, where there is one
     #[arg(long, value_enum)]
     pub(crate) overlay: Option<Overlay>,
     /// Fail unless the digest is this one; 16 digits are enough
@@ -115,7 +115,8 @@ pub(crate) struct PcapArgs {
 /// What can be drawn over a run's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Overlay {
-    /// The fluid model of the hottest port
+    // Not a doc comment: help would spell out every flag over several lines for it.
+    // The fluid model of the hottest port.
     Fluid,
 }
 
