@@ -36,6 +36,8 @@ pub(crate) struct Net {
     data_count: usize,
     /// What is known of each flow.
     pub flows: Vec<Flow>,
+    /// The flows of each multicast group: one a receiver. What is sent to the group is sent on each of them.
+    pub groups: Vec<std::ops::Range<u32>>,
     /// The sending half of each flow, written by its sender.
     pub sent: Vec<Sent>,
     /// The receiving half of each flow, written by its receiver.
@@ -93,6 +95,8 @@ pub(crate) struct Flow {
     pub class: u8,
     /// Octets of its message, if it has one, and when its source began.
     pub message: Option<(u64, Instant)>,
+    /// The multicast group it belongs to, by its number in [`Net::groups`].
+    pub group: Option<u32>,
 }
 
 /// The sending half of a flow. `sampled_*` is what the last sample saw.
@@ -190,12 +194,23 @@ impl Net {
                 to: flow.to.0,
                 class: class_of(flow.priority),
                 message: None,
+                group: None,
             })
             .collect();
         for source in &plan.sources {
             if let (Some(message), [flow]) = (source.message, source.flows.as_slice()) {
                 flows[flow.0 as usize].message = Some((message.get(), source.start));
             }
+        }
+        let mut groups = Vec::new();
+        for source in plan.sources.iter().filter(|source| source.multicast) {
+            let (Some(first), Some(last)) = (source.flows.first(), source.flows.last()) else { continue };
+            let members = first.0..last.0 + 1;
+            for flow in members.clone() {
+                flows[flow as usize].group = Some(groups.len() as u32);
+                flows[flow as usize].message = source.message.map(|message| (message.get(), source.start));
+            }
+            groups.push(members);
         }
         Net {
             now: Instant::START,
@@ -208,6 +223,7 @@ impl Net {
             data_count: data.len(),
             classes,
             sent: vec![Sent::default(); flows.len()],
+            groups,
             received: vec![Received::default(); flows.len()],
             lost: vec![0; flows.len()],
             sampled_lost: vec![0; flows.len()],
@@ -351,6 +367,15 @@ impl Net {
             let took = i64::try_from((self.now - began).ps()).unwrap_or(i64::MAX);
             let flow = self.flow_entity(frame.flow);
             self.note(flow, EventKind::MessageDone, Some(frame.flow), took);
+        }
+    }
+
+    /// The flows on which a frame of this flow is sent: all of its group, or itself.
+    #[inline]
+    pub(crate) fn sent_on(&self, flow: u32) -> std::ops::Range<u32> {
+        match self.flows[flow as usize].group {
+            None => flow..flow + 1,
+            Some(group) => self.groups[group as usize].clone(),
         }
     }
 

@@ -144,7 +144,8 @@ impl Plan {
     fn demands(&self) -> Vec<Option<u64>> {
         let mut demands = vec![None; self.flows.len()];
         for source in &self.sources {
-            let share = mean_bps(source).map(|bps| bps / source.flows.len().max(1) as u64);
+            let parts = if source.multicast { 1 } else { source.flows.len().max(1) as u64 };
+            let share = mean_bps(source).map(|bps| bps / parts);
             for flow in &source.flows {
                 demands[flow.0 as usize] = share;
             }

@@ -344,8 +344,10 @@ pub struct Flow {
 pub struct Source {
     /// The host.
     pub host: HostId,
-    /// Its flows; with more than one, each frame draws one uniformly.
+    /// Its flows; with more than one, each frame draws one uniformly, unless it is multicast.
     pub flows: Vec<FlowId>,
+    /// Whether each frame goes to the receivers of all its flows, which are then numbered in a row.
+    pub multicast: bool,
     /// Length of its frames, from destination address to check sequence.
     pub frame: Bytes,
     /// When frames come.

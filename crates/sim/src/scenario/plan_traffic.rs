@@ -39,6 +39,25 @@ impl Traffic {
         let priority = section.priority("priority")?;
         let frame = section.size("frame")?;
         let each = section.flag("each")?;
+        let multicast = section.flag("multicast")?;
+        if multicast && each {
+            log.wrong(
+                section.origin_of("multicast"),
+                format!("`{}` is both `multicast` and `each`", section.path),
+            )
+            .hint("a multicast has one source for all its receivers");
+            return None;
+        }
+        if multicast
+            && setting.network.links.len() >= setting.network.hosts.len() + setting.network.switches.len()
+        {
+            log.wrong(
+                section.origin_of("multicast"),
+                "a multicast needs a network without a second way to anywhere",
+            )
+            .hint("stars, chains and trees have none");
+            return None;
+        }
         let (start, stop) = life(section, setting, log)?;
         let stagger = section.time("stagger")?;
         let name = section.text("name");
@@ -50,12 +69,24 @@ impl Traffic {
                     .hint("name fewer hosts, or let each send to a few");
                 return None;
             }
+            if multicast && receivers.len() < 2 {
+                log.wrong(
+                    section.origin_of("to"),
+                    format!("`{}` is a multicast to one receiver", section.path),
+                )
+                .hint("name several, or leave `multicast` out");
+                return None;
+            }
             let pattern = pattern(section, frame, setting.lines[from.0 as usize], setting.overhead, log)?;
             let mut flows = Vec::new();
             for to in receivers {
                 flows.push(FlowId(u32::try_from(self.flows.len()).ok()?));
                 let default = || format!("{}->{}", host_name(from, setting), host_name(to, setting));
-                let name = name.map_or_else(default, str::to_owned);
+                let name = match name {
+                    Some(name) if multicast => format!("{name}->{}", host_name(to, setting)),
+                    Some(name) => name.to_owned(),
+                    None => default(),
+                };
                 let name = self.unique(name);
                 self.flows.push(Flow { name, from, to, priority });
             }
@@ -77,7 +108,16 @@ impl Traffic {
                 }
                 let start = Instant::from_ps(u64::try_from(begins).ok()?);
                 let message = section.size("message");
-                self.sources.push(Source { host: from, flows, frame, pattern, start, stop, message });
+                self.sources.push(Source {
+                    host: from,
+                    flows,
+                    multicast,
+                    frame,
+                    pattern,
+                    start,
+                    stop,
+                    message,
+                });
             }
         }
         if let Some(name) = name

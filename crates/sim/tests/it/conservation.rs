@@ -198,6 +198,7 @@ fn add_source(plan: &mut Plan, priorities: &[Priority], draw: &mut Draw) {
     plan.sources.push(Source {
         host: HostId(u32::try_from(from).unwrap()),
         flows,
+        multicast: false,
         frame: Bytes::new(frame),
         pattern,
         start: Instant::from_ps(draw.below(200_000_000)),

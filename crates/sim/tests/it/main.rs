@@ -10,6 +10,7 @@ mod failures;
 mod figures;
 mod lossless;
 mod memory;
+mod multicast;
 mod network;
 mod older_schemes;
 mod paths;

@@ -95,6 +95,7 @@ pub(crate) fn add_flow(plan: &mut Plan, from: u32, to: u32, pattern: Pattern, st
     plan.sources.push(Source {
         host: HostId(from),
         flows: vec![flow],
+        multicast: false,
         frame: Bytes::new(1500),
         pattern,
         start,

@@ -67,6 +67,8 @@ struct Source {
     arrivals: Arrivals,
     flows: Vec<u32>,
     frame: u16,
+    /// Whether each frame goes to all of its flows, instead of to one that is drawn.
+    multicast: bool,
     /// What is left of a finite message.
     left: Option<u64>,
     /// Whether it is the only one to fill its queue, and can be counted without being drawn. Such a source gives its
@@ -88,6 +90,16 @@ impl Host {
         let mut paths: Vec<Path> = (first_flow..last_flow)
             .map(|flow| numbers.path(net.flows[flow].to, net.flows[flow].class))
             .collect();
+        for members in &net.groups {
+            let own = first_flow as u32..last_flow as u32;
+            if own.contains(&members.start) {
+                // A group is a destination of its own, which no host has the number of.
+                let path = numbers.path(u32::MAX - members.start, net.flows[members.start as usize].class);
+                for flow in members.clone() {
+                    paths[flow as usize - first_flow] = path;
+                }
+            }
+        }
         let mut sources = Vec::new();
         let mut due = BinaryHeap::new();
         for (number, source) in plan.sources.iter().enumerate().filter(|(_, source)| source.host.0 == index) {
@@ -107,6 +119,7 @@ impl Host {
                 arrivals,
                 flows: source.flows.iter().map(|flow| flow.0).collect(),
                 frame: u16::try_from(source.frame.get()).expect("a plan's frames fit an Ethernet"),
+                multicast: source.multicast,
                 left: source.message.map(Bytes::get),
                 parks: false,
                 counted: 0,
@@ -332,14 +345,16 @@ impl Host {
             let shared = matches!(self.queueing, AdapterQueueing::FifoWithSetAside).then_some(fifo);
             for queue in [Some(own), shared].into_iter().flatten() {
                 if let Some(handle) = self.queues[queue].withdraw_last(&mut net.pool, flow) {
-                    let sent = &mut net.sent[flow as usize];
                     let length = u64::from(net.pool.get(handle).frame.length);
-                    sent.offered -= length;
+                    for member in net.sent_on(flow) {
+                        let sent = &mut net.sent[member as usize];
+                        sent.offered -= length;
+                        // The number of the frame goes to the next one, so that none seems lost.
+                        sent.frames -= 1;
+                    }
                     if let Some(left) = &mut self.sources[number].left {
                         *left += length;
                     }
-                    // The number of the frame goes to the next one, so that none seems lost.
-                    sent.frames -= 1;
                     if let Some((held, _)) = &mut self.full {
                         held[own] -= length;
                     }
@@ -410,7 +425,9 @@ impl Host {
             self.waiting[class].remove(queue);
         }
         self.waiting[class].served(queue);
-        net.sent[flow as usize].bytes += u64::from(length);
+        for member in net.sent_on(flow) {
+            net.sent[member as usize].bytes += u64::from(length);
+        }
         let path = self.path(flow);
         if let Some((held, _)) = &mut self.full {
             held[path.queue as usize] -= u64::from(length);
@@ -546,6 +563,7 @@ impl Host {
         }
         let flow = match source.flows.as_slice() {
             [flow] => *flow,
+            [first, ..] if source.multicast => *first,
             flows => flows[source.arrivals.choose(flows.len() as u64) as usize],
         };
         if let Some((held, limit)) = &mut self.full {
@@ -559,14 +577,14 @@ impl Host {
             }
             *held += u64::from(length);
         }
-        let sent = &mut net.sent[flow as usize];
-        if source.counted > 0 {
-            source.counted -= 1;
-        } else {
-            sent.offered += u64::from(length);
+        let sequence = net.sent[flow as usize].frames;
+        let is_counted = source.counted > 0;
+        source.counted -= u64::from(is_counted);
+        for member in net.sent_on(flow) {
+            let sent = &mut net.sent[member as usize];
+            sent.offered += if is_counted { 0 } else { u64::from(length) };
+            sent.frames += 1;
         }
-        let sequence = sent.frames;
-        sent.frames += 1;
         let super::net::Flow { to, class, .. } = net.flows[flow as usize];
         let frame = Frame { born: at, flow, to, body: Body::Data { sequence, tag: UNTAGGED }, length, class };
         let queue = match self.queueing {

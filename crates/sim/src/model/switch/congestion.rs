@@ -99,6 +99,20 @@ impl Resident {
     }
 }
 
+/// Leaves out all copies of a multicast frame but one: an input stores it once.
+fn stored_once<'a>(frames: impl Iterator<Item = &'a Frame>, net: &'a Net) -> impl Iterator<Item = &'a Frame> {
+    let mut seen: Vec<(u32, u32)> = Vec::new();
+    frames.filter(move |frame| {
+        let (Some(group), Body::Data { sequence, .. }) = (net.flows[frame.flow as usize].group, frame.body)
+        else {
+            return true;
+        };
+        let is_new = !seen.contains(&(group, sequence));
+        seen.push((group, sequence));
+        is_new
+    })
+}
+
 /// The frames of one buffer, for the choice of a culprit.
 struct Residents<'a>(&'a [Resident]);
 
@@ -236,8 +250,12 @@ impl Switch {
             // The array of a port has words for all its priorities.
             let whole_port = self.congestion.as_ref().is_some_and(CongestionPoints::has_array);
             for class in if whole_port { 0..self.classes } else { class..class + 1 } {
-                let held = self.held_by_input(input, class, net);
-                residents.extend(held.map(|(_, frame)| Resident::of(frame, net)));
+                let held = self.held_by_input(input, class, net).map(|(_, frame)| frame);
+                if self.parted.is_used() {
+                    residents.extend(stored_once(held, net).map(|frame| Resident::of(frame, net)));
+                } else {
+                    residents.extend(held.map(|frame| Resident::of(frame, net)));
+                }
             }
             self.congestion.as_mut().expect("it was there").residents = residents;
         }

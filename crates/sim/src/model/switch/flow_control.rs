@@ -159,6 +159,9 @@ impl Switch {
     /// A frame of data has left the input's books.
     #[inline]
     pub(super) fn discharge(&mut self, frame: &Frame, input: usize, net: &mut Net) {
+        if self.has_other_copies(frame, net) {
+            return;
+        }
         let length = u64::from(frame.length);
         self.inputs[input * self.classes + frame.class as usize].meter.remove(net.now, length);
         self.waiting.vacate(length);

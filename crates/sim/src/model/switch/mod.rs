@@ -10,6 +10,7 @@ mod buffer;
 mod congestion;
 mod crossing;
 mod flow_control;
+mod multicast;
 mod over_fabric;
 mod reliable;
 mod sampler;
@@ -30,6 +31,7 @@ use buffer::Waiting;
 use congestion::{CongestionPoints, Watcher};
 use crossing::Crossing;
 use flow_control::Stops;
+use multicast::Parted;
 use quell_proto::dice::Dice;
 use quell_proto::units::{Instant, Priority, Quanta};
 use quell_record::EventKind;
@@ -55,6 +57,7 @@ pub(crate) struct Switch {
     leaf: Option<Box<Leaf>>,
     /// What tells inputs to let go of their copies, where they keep any.
     acknowledgements: Option<Acknowledgements>,
+    parted: Parted,
     stops: Stops,
     congestion: Option<CongestionPoints>,
     /// For each host, the port towards it, [`CHOICE`] if there are several, [`NOWHERE`] if there is none.
@@ -153,6 +156,7 @@ impl Switch {
             waiting: Waiting::new(&switch.buffering, ports.len(), outputs, classes),
             crossing,
             leaf,
+            parted: Parted::new(net.groups.len()),
             acknowledgements: takes.map(|takes| Acknowledgements::new(takes, ports.len())),
             stops: Stops::new(&switch.flow_control, ports.len(), &net.classes),
             congestion: None,
@@ -239,6 +243,9 @@ impl Switch {
     #[inline]
     fn take_in(&mut self, handle: Handle, input: usize, net: &mut Net) {
         let frame = net.pool.get(handle).frame;
+        if self.is_multicast(&frame, net) {
+            return self.take_in_multicast(handle, input, net);
+        }
         let class = frame.class as usize;
         let is_data = matches!(frame.body, Body::Data { .. });
         let Some(output) = self.output_towards(&frame) else {
@@ -248,11 +255,7 @@ impl Switch {
             return self.lose(handle, At::Input(input), false, net);
         }
         if is_data && let Err(full) = self.find_room(&frame, input, output, net) {
-            let excused = match full {
-                At::Input(input) => self.stops.is_excused(input, class),
-                At::Output(_) => self.stops.is_any_excused(),
-            };
-            return self.lose(handle, full, !excused, net);
+            return self.lose_for_want_of_room(handle, full, net);
         }
         if let Some(port) = self.own_port_for(&frame, input) {
             return self.bypass(handle, port, net);
@@ -272,14 +275,39 @@ impl Switch {
             }
             return;
         }
-        let queue = output * self.classes + class;
-        self.outputs[queue].meter.add(net.now, u64::from(frame.length));
-        self.ports[output].ready |= 1 << class;
+        self.wait_at_output(&frame, output, net);
         if is_data {
             self.watch_output(handle, output, net);
             self.watch_input(&frame, input, net);
         }
         self.look_if_free(output, net);
+    }
+
+    /// A frame counts for the port that it waits for.
+    #[inline]
+    fn wait_at_output(&mut self, frame: &Frame, output: usize, net: &mut Net) {
+        let class = usize::from(frame.class);
+        self.outputs[output * self.classes + class].meter.add(net.now, u64::from(frame.length));
+        self.ports[output].ready |= 1 << class;
+    }
+
+    /// A copy of a frame that its input has seen already comes to wait for a port.
+    fn show_to_output(&mut self, handle: Handle, output: usize, net: &mut Net) {
+        let frame = net.pool.get(handle).frame;
+        self.wait_at_output(&frame, output, net);
+        self.watch_output(handle, output, net);
+        self.look_if_free(output, net);
+    }
+
+    /// A frame finds no room. That must not be in a lossless class, unless a link had failed.
+    #[cold]
+    fn lose_for_want_of_room(&mut self, handle: Handle, full: At, net: &mut Net) {
+        let class = usize::from(net.pool.get(handle).frame.class);
+        let excused = match full {
+            At::Input(input) => self.stops.is_excused(input, class),
+            At::Output(_) => self.stops.is_any_excused(),
+        };
+        self.lose(handle, full, !excused, net);
     }
 
     /// Every frame of data that an input holds in a class, with the output it is for.

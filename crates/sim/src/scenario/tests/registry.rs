@@ -136,7 +136,7 @@ title = "tree"
 run.length = "10ms"
 topology = { kind = "tree", hosts = 2, switches = 2 }
 switch = { input_memory = "1MB", pause = { mode = "pause", rule = "dynamic", alpha = "1/2" } }
-traffic = [{ from = "h1", to = "any" }]
+traffic = [{ from = "h1", to = "any", multicast = true }]
 "#,
     r#"
 title = "fat tree"
