@@ -9,6 +9,7 @@
 //!   ([`arrivals`]).
 //! - [`ecm`], [`qcn2007`]: what came before it, with good news from switches, and without; [`drift`] is a climb that
 //!   asks nobody.
+//! - [`e2cm`], [`qcn_probe`]: ECM and QCN whose sources send probes to learn when they may speed up.
 //! - [`ib_cc`]: InfiniBand's: marks, their return, and a table of delays.
 //! - [`ecn`]: which frames a queue marks; [`dcqcn`] and [`dctcp`] are what ends make of marks, one by rate and one by
 //!   window, and [`go_back_n`] how a sender repeats what was lost.
@@ -32,6 +33,7 @@ pub mod dcqcn;
 pub mod dctcp;
 pub mod domain_defence;
 pub mod drift;
+pub mod e2cm;
 pub mod ecm;
 pub mod ecn;
 mod estimate;
@@ -43,10 +45,12 @@ pub mod ib_cc;
 pub mod isolation;
 pub mod pacer;
 pub mod pause;
+mod probe;
 pub mod qcn;
 pub mod qcn2007;
+pub mod qcn_probe;
 
-use crate::units::{Bytes, Instant, Rate};
+use crate::units::{Bytes, Duration, Instant, Rate};
 
 /// The source side of a congestion control scheme, for one limiter.
 pub trait ReactionPoint {
@@ -65,6 +69,12 @@ pub trait ReactionPoint {
     #[inline]
     fn tag(&self) -> Option<u32> {
         None
+    }
+    /// Whether a probe is to be sent along the path now, in a scheme that has such a thing; asking takes it. Ask after a
+    /// timeout.
+    #[inline]
+    fn take_probe(&mut self) -> bool {
+        false
     }
     /// The port was paused for this limiter's priority. A driver that makes a reaction point during a pause
     /// says so right after. Repeated calls change nothing. Most schemes have no use for it.
@@ -91,6 +101,14 @@ pub enum Feedback {
     },
     /// A mark of InfiniBand's congestion control, returned by the receiver.
     Becn,
+    /// A probe came back.
+    Probe {
+        /// How long it took there and back.
+        took: Duration,
+        /// The worst feedback of the congestion points on its way there, in units of 64 octets, good above zero; see
+        /// [`qcn_probe::stamp`].
+        worst: i16,
+    },
     /// A congestion notification packet of DCQCN: frames of the flow came marked.
     Cnp,
 }
@@ -108,6 +126,10 @@ pub enum AnyReaction {
     Qcn2007(qcn2007::Reaction),
     /// InfiniBand's.
     IbCc(ib_cc::IbReaction),
+    /// E2CM's.
+    E2cm(e2cm::E2cmReaction),
+    /// That of QCN with good news from probes.
+    QcnProbe(qcn_probe::ProbedReaction),
     /// DCQCN's.
     Dcqcn(dcqcn::DcqcnReaction),
 }
@@ -120,6 +142,8 @@ macro_rules! each {
             AnyReaction::Ecm($it) => $call,
             AnyReaction::Qcn2007($it) => $call,
             AnyReaction::IbCc($it) => $call,
+            AnyReaction::E2cm($it) => $call,
+            AnyReaction::QcnProbe($it) => $call,
             AnyReaction::Dcqcn($it) => $call,
         }
     };
@@ -154,6 +178,11 @@ impl ReactionPoint for AnyReaction {
     #[inline]
     fn tag(&self) -> Option<u32> {
         each!(self, it => it.tag())
+    }
+
+    #[inline]
+    fn take_probe(&mut self) -> bool {
+        each!(self, it => it.take_probe())
     }
 
     #[inline]

@@ -51,6 +51,13 @@ pub(crate) enum Body {
     },
     /// A mark that the receiver returns to the source.
     Becn,
+    /// A probe along the path of a flow.
+    Probe {
+        /// The worst feedback on its way, as [`stamp`](quell_proto::control::qcn_probe::stamp) has it.
+        worst: i16,
+        /// Whether it is on its way back.
+        is_back: bool,
+    },
     /// 802.3x PAUSE.
     Pause {
         /// How long.

@@ -102,10 +102,10 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
     let cn_tag = Some(CnTag { flow: frame.flow as u16 });
     let priority = net.classes.get(frame.class as usize).copied().unwrap_or_default();
     Ok(match frame.body {
-        Body::Data { .. } | Body::Bcn { .. } | Body::Becn => {
+        Body::Data { .. } | Body::Bcn { .. } | Body::Becn | Body::Probe { .. } => {
             let flow = flow.ok_or_else(|| known("flow"))?;
             let (to, from) = match frame.body {
-                Body::Data { .. } => (flow.to, flow.from),
+                Body::Data { .. } | Body::Probe { is_back: false, .. } => (flow.to, flow.from),
                 Body::Bcn { point, .. } => (flow.from, net.node_before(point)),
                 _ => (flow.from, flow.to),
             };
@@ -159,6 +159,7 @@ fn payload(frame: &Frame) -> [u8; 12] {
             let [c, d] = delta.to_be_bytes();
             (u32::from_be_bytes([a, b, c, d]), point)
         }
+        Body::Probe { worst, is_back } => (u32::from(worst.cast_unsigned()), u32::from(is_back)),
         Body::Cnm { .. } | Body::Becn | Body::Pause { .. } | Body::Pfc { .. } => (0, 0),
     };
     let mut payload = [0; 12];

@@ -48,13 +48,14 @@ const RACK: &[When] = &[Is("kind", &["rack"])];
 const DRAGONFLY: &[When] = &[Is("kind", &["dragonfly"])];
 const FABRIC: &[When] = &[Is("kind", &["rack", "dragonfly"])];
 const GRAPH: &[When] = &[Is("kind", &["graph"])];
-const TRUNKED: &[When] = &[Is("kind", &["chain", "tree", "fat-tree"])];
+const N_TREE: &[When] = &[Is("kind", &["n-tree"])];
+const TRUNKED: &[When] = &[Is("kind", &["chain", "tree", "fat-tree", "n-tree"])];
 const VOQ: &[When] = &[Is("kind", &["voq"])];
 const OUTPUT_STAGE: &[When] = &[Is("kind", &["voq"]), Has(&["output"])];
 const SHARED: &[When] = &[Is("kind", &["output-queued"])];
 const PAUSING: &[When] = &[Is("pause.mode", &["pause", "pfc"])];
 const PFC: &[When] = &[Is("pause.mode", &["pfc"])];
-const STATIC_STOP: &[When] = &[Is("pause.mode", &["pause", "pfc"]), Is("pause.rule", &["static"])];
+const STATIC_STOP: &[When] = &[Is("pause.mode", &["pause", "pfc"]), Is("pause.rule", &["static", "global"])];
 const DYNAMIC_STOP: &[When] = &[Is("pause.mode", &["pause", "pfc"]), Is("pause.rule", &["dynamic"])];
 const RECEIVE_PAUSE: &[When] = &[Has(&["receive.pause"])];
 /// QCN, and what builds on it.
@@ -66,11 +67,15 @@ const ARRAY: &[When] =
 const QCN_AT_INPUTS: &[When] = &[Is("kind", &["qcn", "af-qcn", "fqcn"]), Is("placement", &["input", "both"])];
 const QCN_BY_OCTETS: &[When] = &[Is("kind", &["qcn", "af-qcn", "fqcn"]), Lacks("byte_cycle")];
 const AF_QCN: &[When] = &[Is("kind", &["af-qcn"])];
-const ECM: &[When] = &[Is("kind", &["ecm"])];
+const ECM: &[When] = &[Is("kind", &["ecm", "e2cm"])];
+const ECM_ALONE: &[When] = &[Is("kind", &["ecm"])];
+const E2CM: &[When] = &[Is("kind", &["e2cm"])];
 const QCN_2007: &[When] = &[Is("kind", &["qcn2007"])];
-const ECM_OR_2007: &[When] = &[Is("kind", &["ecm", "qcn2007"])];
+const QCN_2007_POINTS: &[When] = &[Is("kind", &["qcn2007", "qcn-probe"])];
+const QCN_PROBE: &[When] = &[Is("kind", &["qcn-probe"])];
+const PROBES: &[When] = &[Is("kind", &["e2cm", "qcn-probe"])];
 const IB_CC: &[When] = &[Is("kind", &["ib-cc"])];
-const NOT_QCN: &[When] = &[Is("kind", &["ecm", "qcn2007", "ib-cc"])];
+const NOT_QCN: &[When] = &[Is("kind", &["ib-cc", "ecm", "e2cm", "qcn2007", "qcn-probe"])];
 const PACED: &[When] = &[Is("pattern", &["constant", "bernoulli", "poisson", "on-off"])];
 const SPACED: &[When] = &[Is("pattern", &["constant", "poisson", "on-off"])];
 const ON_OFF: &[When] = &[Is("pattern", &["on-off"])];
@@ -122,7 +127,7 @@ pub(super) const KEYS: &[Key] = &[
     key("run", "flow_series", Form::Word(&["all", "none"]), By("all"), "Whether every flow is sampled; without, only its totals are kept, which whole-run claims read. For very many flows."),
     key("run", "overhead", Form::Size(0, 1000), By("0B"), "Octets each frame costs on the wire beyond its own; preamble, delimiter and gap are 20B.").source("802.3 clause 4"),
 
-    key("topology", "kind", Form::Word(&["star", "chain", "tree", "fat-tree", "graph", "rack", "dragonfly"]), Required, "The shape of the network."),
+    key("topology", "kind", Form::Word(&["star", "chain", "tree", "fat-tree", "n-tree", "graph", "rack", "dragonfly"]), Required, "The shape of the network."),
     key("topology", "routing", Form::Word(&["hash", "first", "destination"]), By("hash"), "Which of several shortest paths a flow takes: by a hash of the flow, the lowest port, or by the destination's number."),
     key("topology", "link.rate", LINE_RATE, By("10Gb/s"), "Rate of a link, each way."),
     key("topology", "link.delay", Form::Time(1, MOST_TIME / 1_000_000), By("1us"), "Propagation delay of a link, one way."),
@@ -134,6 +139,8 @@ pub(super) const KEYS: &[Key] = &[
     key("topology", "hosts", Form::HostGroups, Required, "The hosts of each edge switch `e1`, `e2` and so on; all edges are joined to the switch `core`.").when(TREE),
     key("topology", "switches", Form::Count(1, 4096), Optional("as many as there are lists of hosts"), "How many edge switches there are.").when(TREE),
     key("topology", "k", Form::Count(2, 64), Required, "Ports of a switch, an even number: k³/4 hosts `h1`…, edge switches `e1`…, aggregation `a1`…, core `c1`….").when(FAT_TREE),
+    key("topology", "arity", Form::Count(2, 32), Required, "Ports of a switch that lead down, and as many up.").when(N_TREE),
+    key("topology", "levels", Form::Count(1, 8), Required, "Levels of switches: with `arity` k and `levels` n there are kⁿ hosts `h1`…, and on level l the switches `l1s1`…, n·kⁿ⁻¹ in all; a frame passes up to 2n - 1 of them.").when(N_TREE),
     key("topology", "hosts", Form::Names, Required, "The names of the hosts.").when(GRAPH),
     key("topology", "switches", Form::Names, Required, "The names of the switches.").when(GRAPH),
     key("topology", "links", Form::Tables, Required, "The links.").when(GRAPH),
@@ -177,9 +184,9 @@ pub(super) const KEYS: &[Key] = &[
     key("switch", "queue_limit", SIZE, By("none"), "The most one output queue may hold, the frame being sent counted; `dynamic` makes it `alpha` times the free memory.").or(&["none", "dynamic"]).when(SHARED),
     key("switch", "alpha", Form::Factor, Required, "What part of the free memory one queue may hold.").when(&[Is("kind", &["output-queued"]), Is("queue_limit", &["dynamic"])]),
     key("switch", "pause.mode", Form::Word(&["off", "pause", "pfc"]), By("off"), "Whether inputs stop their peers before they overflow: not at all, all traffic, or by priority.").source(PAUSE),
-    key("switch", "pause.rule", Form::Word(&["static", "dynamic"]), By("static"), "Whether the thresholds are fixed, or follow the memory still free.").when(PAUSING),
-    key("switch", "pause.stop", SIZE, Required, "An input that holds more than this stops its peer (XOFF).").when(STATIC_STOP).source(PAUSE),
-    key("switch", "pause.go", SIZE, Required, "An input that holds less than this lets its peer go again (XON); below `stop`.").when(STATIC_STOP).source(PAUSE),
+    key("switch", "pause.rule", Form::Word(&["static", "dynamic", "global"]), By("static"), "Whether the thresholds are fixed for each input, follow the memory still free, or are of the whole memory: all inputs stop at once, at best at M - N·(RTT·B + L), and go below half of that.").when(PAUSING),
+    key("switch", "pause.stop", SIZE, Required, "An input that holds more than this, or under `global` a switch, stops its peer (XOFF).").when(STATIC_STOP).source(PAUSE),
+    key("switch", "pause.go", SIZE, Required, "An input that holds less than this, or under `global` a switch, lets its peer go again (XON); below `stop`.").when(STATIC_STOP).source(PAUSE),
     key("switch", "pause.alpha", Form::Factor, Required, "An input that holds more than this part of the free memory stops its peer.").when(DYNAMIC_STOP),
     key("switch", "pause.hysteresis", Form::Size(0, MOST_SIZE), By("3KiB"), "How far below the threshold an input lets its peer go again.").when(DYNAMIC_STOP),
     key("switch", "pause.quanta", Form::Count(1, 65_535), By("65535"), "The pause asked for at a time, in units of 512 bit times; it is refreshed at half of that.").when(PAUSING).source("802.3 31B.2"),
@@ -201,7 +208,7 @@ pub(super) const KEYS: &[Key] = &[
     key("adapter", "receive.pause.go", SIZE, Required, "A host whose receive buffer holds less than this lets its switch go again.").when(RECEIVE_PAUSE).source(PAUSE),
     key("adapter", "receive.pause.quanta", Form::Count(1, 65_535), By("65535"), "The pause asked for at a time, in units of 512 bit times.").when(RECEIVE_PAUSE).source("802.3 31B.2"),
 
-    key("scheme", "kind", Form::Word(&["none", "qcn", "af-qcn", "fqcn", "ecm", "qcn2007", "ib-cc"]), By("none"), "The congestion control: none, QCN, QCN with congestion points that measure flows and mix in their shares (AF-QCN) or tell all who bring too much (FQCN), ECM, QCN as it was in 2007, or InfiniBand's."),
+    key("scheme", "kind", Form::Word(&["none", "qcn", "af-qcn", "fqcn", "ecm", "e2cm", "qcn2007", "qcn-probe", "ib-cc"]), By("none"), "The congestion control: none, QCN, QCN with congestion points that measure flows and mix in their shares (AF-QCN) or tell all who bring too much (FQCN), ECM, ECM with probes (E2CM), QCN as it was in 2007, QCN with good news from probes, or InfiniBand's."),
     key("scheme", "preset", Form::Preset, Optional("the profile's numbers, or those of `standard-10G`"), "Where the numbers below come from, unless stated.").when(QCN),
     key("scheme", "profile", Form::Word(&["standard", "pseudo-code"]), Optional("as the preset reads it"), "Which reading of QCN: the standard's machines, or the pseudo-code 2.2 and 2.3. With a preset it sets the four switches in which they differ, without one all numbers.").when(QCN).source("802.1Q 32; QCN pseudo-code 2.2"),
     key("scheme", "placement", Form::Word(&["output", "input", "both"]), By("output"), "Where congestion points are: at the outputs of switches as in the standard, at their inputs, or both.").when(QCN).source(RZ),
@@ -243,20 +250,26 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "cut", Form::Share, By("50%"), "What the worst feedback takes of a rate: Gd times the largest feedback, (2W+1)·Q_eq.").when(ECM).source(IBM_2007),
     key("scheme", "raise", Form::Share, By("10%"), "What the best feedback adds, as a share of the link: Gi times R_unit times the largest feedback.").when(ECM).source(IBM_2007),
     key("scheme", "longest_stop", Form::Time(0, MOST_TIME / 1000), By("10ms"), "Longest random wait of a stopped source; it starts again at `min_rate`.").when(ECM).source("our reading"),
-    key("scheme", "drift", Form::Share, By("none"), "What a rate gains every `drift_period` without feedback, as a share of itself: what brings a limiter back whose congestion point is gone.").or(&["none"]).when(ECM).source(IBM_2007_STALE),
-    key("scheme", "set_point", Form::Size(64, U32), By("33kB"), "The queue length the loop steers to (Q_eq).").when(QCN_2007).source("QCN: Description and Benchmark Simulations"),
-    key("scheme", "weight", Form::PowerOfTwo(-10, 10), By("2"), "How much the queue's growth counts against its length (w).").when(QCN_2007).source(IBM_2007),
-    key("scheme", "least_sampling", Form::Share, By("1%"), "Share of arriving frames that are sampled after good news.").when(QCN_2007).source(IBM_2007),
-    key("scheme", "most_sampling", Form::Share, By("10%"), "Share of arriving frames that are sampled after the worst feedback; in between it is linear.").when(QCN_2007).source(IBM_2007),
-    key("scheme", "gd", Form::PowerOfTwo(-31, 0), By("1/128"), "Gain of a cut: a feedback of 63 cuts by 63 times this (Gd).").when(QCN_2007).source("QCN: Description and Benchmark Simulations"),
+    key("scheme", "flow_set_point", Form::Size(64, U32), By("9kB"), "What one flow is to have waiting in the network, as its probes tell.").when(E2CM).source("our reading"),
+    key("scheme", "idle_way", Form::Time(1, MOST_TIME / 1000), By("30us"), "What a probe takes at most on a path without queues, there and back; the shortest that is seen is taken if it is less.").when(E2CM).source("our reading"),
+    key("scheme", "raise", Form::Share, By("2%"), "What the best feedback of a probe adds, as a share of the link.").when(QCN_PROBE).source("our reading"),
+    key("scheme", "probe_period", Form::Time(1_000_000, MOST_TIME / 1000), By("500us"), "Time between probes of a limited flow.").when(PROBES).source("our reading"),
+    key("scheme", "drift", Form::Share, By("none"), "What a rate gains every `drift_period` without feedback, as a share of itself: what brings a limiter back whose congestion point is gone.").or(&["none"]).when(ECM_ALONE).source(IBM_2007_STALE),
+    key("scheme", "set_point", Form::Size(64, U32), By("33kB"), "The queue length the loop steers to (Q_eq).").when(QCN_2007_POINTS).source("QCN: Description and Benchmark Simulations"),
+    key("scheme", "weight", Form::PowerOfTwo(-10, 10), By("2"), "How much the queue's growth counts against its length (w).").when(QCN_2007_POINTS).source(IBM_2007),
+    key("scheme", "least_sampling", Form::Share, By("1%"), "Share of arriving frames that are sampled after good news.").when(QCN_2007_POINTS).source(IBM_2007),
+    key("scheme", "most_sampling", Form::Share, By("10%"), "Share of arriving frames that are sampled after the worst feedback; in between it is linear.").when(QCN_2007_POINTS).source(IBM_2007),
+    key("scheme", "gd", Form::PowerOfTwo(-31, 0), By("1/128"), "Gain of a cut: a feedback of 63 cuts by 63 times this (Gd).").when(QCN_2007_POINTS).source("QCN: Description and Benchmark Simulations"),
     key("scheme", "byte_reset", Form::Size(4, U32), By("150kB"), "Octets of a cycle of recovery.").when(QCN_2007).source("QCN: Description and Benchmark Simulations"),
     key("scheme", "extra_fast_recovery", Form::Flag, By("true"), "Whether the first two cycles after a cut are shorter, a quarter and half, and the first divides a goal of more than ten times the rate by eight.").when(QCN_2007).source(IBM_2007),
     key("scheme", "threshold", Form::Count(1, U32), By("5"), "Cycles of fast recovery.").when(QCN_2007).source(IBM_2007),
     key("scheme", "ai_rate", RATE, By("3Mb/s"), "Step of active increase (A).").when(QCN_2007).source(IBM_2007),
     key("scheme", "hai_rate", RATE, By("none"), "Step of hyperactive increase, in place of active increase: the n-th cycle after fast recovery adds n of it.").or(&["none"]).when(QCN_2007).source(IBM_2007),
     key("scheme", "drift", Form::Share, By("0.5%"), "What a rate gains every `drift_period` without a cut, as a share of itself.").or(&["none"]).when(QCN_2007).source(IBM_2007),
-    key("scheme", "min_rate", RATE, By("1Mb/s"), "A limiter never goes below this (R_min).").when(ECM_OR_2007).source(IBM_2007),
-    key("scheme", "drift_period", Form::Time(1_000_000, MOST_TIME / 1000), By("500us"), "Time between gains by drift, counted from the last feedback.").when(ECM_OR_2007).source(IBM_2007),
+    key("scheme", "min_rate", RATE, By("1Mb/s"), "A limiter never goes below this (R_min).").when(ECM).source(IBM_2007),
+    key("scheme", "min_rate", RATE, By("1Mb/s"), "A limiter never goes below this (R_min).").when(QCN_2007_POINTS).source(IBM_2007),
+    key("scheme", "drift_period", Form::Time(1_000_000, MOST_TIME / 1000), By("500us"), "Time between gains by drift, counted from the last feedback.").when(ECM_ALONE).source(IBM_2007),
+    key("scheme", "drift_period", Form::Time(1_000_000, MOST_TIME / 1000), By("500us"), "Time between gains by drift, counted from the last feedback.").when(QCN_2007).source(IBM_2007),
     key("scheme", "threshold", Form::Size(0, MOST_SIZE), By("33kB"), "A queue above this is congested, and its frames are marked (sw_th).").when(IB_CC).source(IBA),
     key("scheme", "marking_rate", Form::Count(0, 65_535), By("10"), "Mean number of frames that go unmarked between two marks (Marking_Rate).").when(IB_CC).source(IBA),
     key("scheme", "smallest", Form::Size(0, 65_535), By("0B"), "Shorter frames are not marked (Packet_Size).").when(IB_CC).source(IBA),

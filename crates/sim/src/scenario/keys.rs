@@ -123,7 +123,7 @@ impl Key {
     /// `scheme.qcn.weight`.
     pub fn full_path(&self) -> String {
         match self.when.first() {
-            Some(When::Is(selector, [kind] | [kind @ "qcn", ..])) => {
+            Some(When::Is(selector, [kind] | [kind @ ("qcn" | "ecm" | "qcn2007"), ..])) => {
                 let place = selector.rsplit_once('.').map_or("", |(place, _)| place);
                 let rest = self.name.strip_prefix(place).unwrap_or(self.name).trim_start_matches('.');
                 let place = if place.is_empty() { String::new() } else { format!(".{place}") };

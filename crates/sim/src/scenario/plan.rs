@@ -4,7 +4,7 @@
 
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
-use quell_proto::control::{af_qcn, ecm, ib_cc, qcn, qcn2007};
+use quell_proto::control::{af_qcn, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 
 /// Index of a host in [`Plan::hosts`].
@@ -214,6 +214,8 @@ pub enum FlowControl {
 pub enum StopRule {
     /// At fixed levels of the input's occupancy.
     Static(PauseConfig),
+    /// At fixed levels of the whole memory: all inputs together.
+    Global(PauseConfig),
     /// Above a multiple of the memory still free, going again `hysteresis` below that.
     Dynamic {
         /// Numerator of alpha.
@@ -448,6 +450,10 @@ pub enum Scheme {
     Qcn2007(Qcn2007),
     /// InfiniBand's congestion control.
     IbCc(IbCc),
+    /// ECM whose sources send probes.
+    E2cm(E2cm),
+    /// QCN whose sources learn good news from probes.
+    QcnProbe(QcnProbe),
 }
 
 impl Scheme {
@@ -455,7 +461,7 @@ impl Scheme {
     pub fn qcn(&self) -> Option<Qcn> {
         match self {
             Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => Some(*qcn),
-            Scheme::None | Scheme::Ecm(_) | Scheme::Qcn2007(_) | Scheme::IbCc(_) => None,
+            _ => None,
         }
     }
 
@@ -469,6 +475,8 @@ impl Scheme {
             Scheme::Ecm(ecm) => Some(ecm.messages),
             Scheme::Qcn2007(qcn) => Some(qcn.messages),
             Scheme::IbCc(ib) => Some(ib.messages),
+            Scheme::E2cm(e2cm) => Some(e2cm.messages),
+            Scheme::QcnProbe(qcn) => Some(qcn.messages),
         }
     }
 
@@ -479,6 +487,8 @@ impl Scheme {
             Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => Some(qcn.reaction.min_rate),
             Scheme::Ecm(ecm) => Some(ecm.reaction.min_rate),
             Scheme::Qcn2007(qcn) => Some(qcn.reaction.min_rate),
+            Scheme::E2cm(e2cm) => Some(e2cm.reaction.ecm.min_rate),
+            Scheme::QcnProbe(qcn) => Some(qcn.reaction.min_rate),
         }
     }
 }
@@ -511,6 +521,28 @@ pub struct Qcn2007 {
     /// The reaction points; `max_rate` is replaced by the rate of the port it stands at.
     pub reaction: qcn2007::ReactionConfig,
     /// Its messages.
+    pub messages: Messages,
+}
+
+/// E2CM as a network runs it, with congestion points at outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct E2cm {
+    /// The congestion points.
+    pub congestion: ecm::CongestionConfig,
+    /// The reaction points; `max_rate` is replaced by the rate of the port it stands at.
+    pub reaction: e2cm::ReactionConfig,
+    /// Its messages, and the probes.
+    pub messages: Messages,
+}
+
+/// QCN with good news from probes as a network runs it, with congestion points at outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QcnProbe {
+    /// The congestion points.
+    pub congestion: qcn2007::CongestionConfig,
+    /// The reaction points; `max_rate` is replaced by the rate of the port it stands at.
+    pub reaction: qcn_probe::ReactionConfig,
+    /// Its messages, and the probes.
     pub messages: Messages,
 }
 

@@ -126,6 +126,19 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
         queue_limit(plan, index, section, &rooms, log);
         let config = match (rule, memory) {
             (StopRule::Static(config), _) => config,
+            (StopRule::Global(config), Some(memory))
+                if matches!(switch.buffering, Buffering::OutputQueued { .. }) =>
+            {
+                global_headroom(section, config.stop, memory, &rooms, log);
+                continue;
+            }
+            (StopRule::Global(_), _) => {
+                let path = section.path_of("pause.rule");
+                let message = format!("`{path}` is `global`, and the memory is not one for all inputs");
+                log.wrong(section.origin_of("pause.rule"), message)
+                    .hint("it goes with `kind` `output-queued` and a stated `memory`");
+                continue;
+            }
             (StopRule::Dynamic { alpha_num, alpha_den, .. }, Some(memory)) => {
                 let alpha = (u128::from(alpha_num), u128::from(alpha_den));
                 dynamic_headroom(plan, index, section, (key, memory), alpha, &rooms, log);
@@ -165,6 +178,26 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
             }
         }
     }
+}
+
+/// A threshold of the whole memory leaves room for what still arrives at every port: at best it lies at
+/// `M - N * (RTT * B + L)`.
+fn global_headroom(section: &Section, stop: Bytes, memory: Bytes, rooms: &[Bytes], log: &mut Log) {
+    let needed = rooms.iter().fold(Bytes::ZERO, |sum, room| sum + *room);
+    if stop + needed <= memory {
+        return;
+    }
+    let path = section.path_of("pause.stop");
+    let message = format!(
+        "`{path}` is {stop}, and {needed} more can arrive at {} ports before all peers stop: {} in a memory of {memory}",
+        rooms.len(),
+        stop + needed
+    );
+    let hint = match memory.get().checked_sub(needed.get()).filter(|most| *most > 0) {
+        Some(most) => format!("stop at {} or below, or give it {}", Bytes::new(most), stop + needed),
+        None => format!("give it at least {}", stop + needed),
+    };
+    log.wrong(section.origin_of("pause.stop"), message).hint(hint);
 }
 
 /// A limit of queues against what pauses promise: it is wrong for a switch that loses nothing, and needed where

@@ -64,6 +64,17 @@ fn spec(section: &Section, links: &[Section], link: Line, log: &mut Log) -> Opti
             }
             Spec::FatTree { k: u32::try_from(k).ok()? }
         }
+        "n-tree" => {
+            let (arity, levels) = (section.count("arity")?, section.count("levels")?);
+            let hosts = arity.checked_pow(u32::try_from(levels).ok()?).unwrap_or(u64::MAX);
+            if hosts > MOST_NODES {
+                let message = format!("{levels} levels of {arity} ports down have {hosts} hosts");
+                log.wrong(section.origin_of("levels"), message)
+                    .hint(format!("a network has at most {MOST_NODES} of them"));
+                return None;
+            }
+            Spec::NTree { arity: u32::try_from(arity).ok()?, levels: u32::try_from(levels).ok()? }
+        }
         "rack" => Spec::Rack(rack(section, link, log)?),
         "dragonfly" => Spec::Dragonfly(dragonfly(section, log)?),
         _ => graph(section, links, link, log)?,

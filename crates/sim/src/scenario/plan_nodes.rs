@@ -98,11 +98,15 @@ fn flow_control(section: &Section, in_use: u8, log: &mut Log) -> Option<FlowCont
         return Some(FlowControl::Off);
     }
     let quanta = Quanta(u16::try_from(section.count("pause.quanta")?).ok()?);
-    let stop = if section.text("pause.rule")? == "static" {
-        StopRule::Static(thresholds(section, ["pause.stop", "pause.go"], quanta, log)?)
-    } else {
-        let (alpha_num, alpha_den) = factor(section, "pause.alpha")?;
-        StopRule::Dynamic { alpha_num, alpha_den, hysteresis: section.size("pause.hysteresis")?, quanta }
+    let stop = match section.text("pause.rule")? {
+        "dynamic" => {
+            let (alpha_num, alpha_den) = factor(section, "pause.alpha")?;
+            StopRule::Dynamic { alpha_num, alpha_den, hysteresis: section.size("pause.hysteresis")?, quanta }
+        }
+        rule => {
+            let config = thresholds(section, ["pause.stop", "pause.go"], quanta, log)?;
+            if rule == "global" { StopRule::Global(config) } else { StopRule::Static(config) }
+        }
     };
     if mode == "pause" {
         return Some(FlowControl::Pause(stop));
@@ -196,6 +200,8 @@ pub(crate) fn scheme(section: &Section, rows: &mut Vec<(String, String, Origin)>
         "ecm" => return plan_schemes::ecm(section),
         "qcn2007" => return plan_schemes::qcn2007(section),
         "ib-cc" => return plan_schemes::ib_cc(section),
+        "e2cm" => return plan_schemes::e2cm(section),
+        "qcn-probe" => return plan_schemes::qcn_probe(section),
         _ => {}
     }
     let profile = section.text("profile").map(|name| match name {

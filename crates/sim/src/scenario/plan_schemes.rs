@@ -1,46 +1,58 @@
 //! Reads the `[scheme]` of kinds that do not build on QCN.
 
-use super::plan::{Ecm, IbCc, Messages, Qcn2007, Scheme};
+use super::plan::{E2cm, Ecm, IbCc, Messages, Qcn2007, QcnProbe, Scheme};
 use super::plan_nodes::unless;
 use super::section::Section;
 use quell_proto::control::drift::Drift;
-use quell_proto::control::{ecm, ib_cc, qcn2007};
+use quell_proto::control::{e2cm, ecm, ib_cc, qcn_probe, qcn2007};
 use quell_proto::units::{Rate, Share};
 
 /// What a reaction point holds for its port until it is told.
 const LINE: Rate = Rate::from_gbps(10);
 
 pub(super) fn ecm(section: &Section) -> Option<Scheme> {
+    let (congestion, reaction) = ecm_parts(section)?;
+    let reaction = ecm::ReactionConfig { drift: drift(section)?, ..reaction };
+    Some(Scheme::Ecm(Ecm { congestion, reaction, messages: messages(section)? }))
+}
+
+pub(super) fn e2cm(section: &Section) -> Option<Scheme> {
+    let (congestion, ecm) = ecm_parts(section)?;
+    let flow = ecm::Scale { set_point: section.size("flow_set_point")?, weight: congestion.scale.weight };
+    let reaction = e2cm::ReactionConfig {
+        ecm,
+        flow,
+        probe_period: section.time("probe_period")?,
+        idle_way: section.time("idle_way")?,
+    };
+    Some(Scheme::E2cm(E2cm { congestion, reaction, messages: messages(section)? }))
+}
+
+/// What ECM and E2CM share; without a drift.
+fn ecm_parts(section: &Section) -> Option<(ecm::CongestionConfig, ecm::ReactionConfig)> {
     let weight = u16::try_from(section.count("weight")?).ok()?;
     let scale = ecm::Scale { set_point: section.size("set_point")?, weight };
-    Some(Scheme::Ecm(Ecm {
-        congestion: ecm::CongestionConfig {
-            scale,
-            sampling: share(section, "sampling")?,
-            max_above: unless(section, "max_above", "none")?,
-            stop_above: unless(section, "stop_above", "none")?,
-        },
-        reaction: ecm::ReactionConfig {
-            max_rate: LINE,
-            min_rate: section.rate("min_rate")?,
-            scale,
-            cut: share(section, "cut")?,
-            raise: share(section, "raise")?,
-            longest_stop: section.time("longest_stop")?,
-            drift: drift(section)?,
-        },
-        messages: messages(section)?,
-    }))
+    let congestion = ecm::CongestionConfig {
+        scale,
+        sampling: share(section, "sampling")?,
+        max_above: unless(section, "max_above", "none")?,
+        stop_above: unless(section, "stop_above", "none")?,
+    };
+    let reaction = ecm::ReactionConfig {
+        max_rate: LINE,
+        min_rate: section.rate("min_rate")?,
+        scale,
+        cut: share(section, "cut")?,
+        raise: share(section, "raise")?,
+        longest_stop: section.time("longest_stop")?,
+        drift: None,
+    };
+    Some((congestion, reaction))
 }
 
 pub(super) fn qcn2007(section: &Section) -> Option<Scheme> {
     Some(Scheme::Qcn2007(Qcn2007 {
-        congestion: qcn2007::CongestionConfig {
-            set_point: section.size("set_point")?,
-            weight_log2: section.log2("weight")? as i8,
-            least_sampling: share(section, "least_sampling")?,
-            most_sampling: share(section, "most_sampling")?,
-        },
+        congestion: qcn2007_points(section)?,
         reaction: qcn2007::ReactionConfig {
             max_rate: LINE,
             min_rate: section.rate("min_rate")?,
@@ -54,6 +66,33 @@ pub(super) fn qcn2007(section: &Section) -> Option<Scheme> {
         },
         messages: messages(section)?,
     }))
+}
+
+pub(super) fn qcn_probe(section: &Section) -> Option<Scheme> {
+    let congestion = qcn2007_points(section)?;
+    // Probes have whole weights; one below one counts growth not at all.
+    let weight = 1u16.checked_shl(u32::try_from(congestion.weight_log2).unwrap_or(u32::MAX)).unwrap_or(0);
+    Some(Scheme::QcnProbe(QcnProbe {
+        congestion,
+        reaction: qcn_probe::ReactionConfig {
+            max_rate: LINE,
+            min_rate: section.rate("min_rate")?,
+            gd_log2: (-section.log2("gd")?) as u8,
+            scale: ecm::Scale { set_point: congestion.set_point, weight },
+            raise: share(section, "raise")?,
+            probe_period: section.time("probe_period")?,
+        },
+        messages: messages(section)?,
+    }))
+}
+
+fn qcn2007_points(section: &Section) -> Option<qcn2007::CongestionConfig> {
+    Some(qcn2007::CongestionConfig {
+        set_point: section.size("set_point")?,
+        weight_log2: section.log2("weight")? as i8,
+        least_sampling: share(section, "least_sampling")?,
+        most_sampling: share(section, "most_sampling")?,
+    })
 }
 
 pub(super) fn ib_cc(section: &Section) -> Option<Scheme> {

@@ -13,6 +13,7 @@ pub(crate) mod cut;
 mod dragonfly;
 mod fat_tree;
 mod graph;
+mod n_tree;
 mod rack;
 pub mod routing;
 mod star;
@@ -45,6 +46,13 @@ pub enum Spec {
     FatTree {
         /// Ports of a switch; even.
         k: u32,
+    },
+    /// Levels of switches with as many ports up as down.
+    NTree {
+        /// Ports of a switch that lead down.
+        arity: u32,
+        /// Levels of switches.
+        levels: u32,
     },
     /// What the file lists.
     Graph {
@@ -141,6 +149,7 @@ impl Spec {
             Spec::Star { hosts } => star::star(hosts, link),
             Spec::Chain { hosts } => chain::chain(hosts, link, trunk),
             Spec::Tree { hosts } => tree::tree(hosts, link, trunk),
+            Spec::NTree { arity, levels } => n_tree::n_tree(*arity, *levels, link, trunk),
             Spec::FatTree { k } => fat_tree::fat_tree(*k, link, trunk),
             Spec::Graph { hosts, switches, links } => graph::graph(hosts, switches, links),
             Spec::Rack(parts) => rack::rack(parts, link),

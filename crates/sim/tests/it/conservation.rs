@@ -121,7 +121,7 @@ pub(crate) fn build(knobs: Knobs) -> Plan {
         add_source(&mut plan, &priorities, &mut draw);
     }
     if let Some((placement, culprit)) = knobs.scheme {
-        plan.scheme = match draw.below(6) {
+        plan.scheme = match draw.below(8) {
             0 => {
                 let mut scheme = Ecm { messages: messages(&mut draw), ..ecm() };
                 scheme.congestion.stop_above = draw.yes().then_some(Bytes::new(20_000));
@@ -129,6 +129,8 @@ pub(crate) fn build(knobs: Knobs) -> Plan {
             }
             1 => Scheme::Qcn2007(Qcn2007 { messages: messages(&mut draw), ..qcn2007() }),
             2 => Scheme::IbCc(IbCc { messages: messages(&mut draw), ..ib_cc() }),
+            3 => Scheme::E2cm(E2cm { messages: messages(&mut draw), ..e2cm() }),
+            4 => Scheme::QcnProbe(QcnProbe { messages: messages(&mut draw), ..qcn_probe() }),
             _ => Scheme::Qcn(scheme(placement, culprit, &mut draw)),
         };
     }

@@ -152,6 +152,16 @@ pub(crate) fn ib_cc() -> IbCc {
     IbCc { marker: Default::default(), reaction: Default::default(), messages: messages() }
 }
 
+/// ECM with probes and our parameters.
+pub(crate) fn e2cm() -> E2cm {
+    E2cm { congestion: Default::default(), reaction: Default::default(), messages: messages() }
+}
+
+/// QCN of 2007 with good news from probes, and our parameters.
+pub(crate) fn qcn_probe() -> QcnProbe {
+    QcnProbe { congestion: Default::default(), reaction: Default::default(), messages: messages() }
+}
+
 fn messages() -> Messages {
     Messages { priority: Priority::new(6).unwrap(), frame: Bytes::new(64) }
 }

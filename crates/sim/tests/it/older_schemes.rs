@@ -5,8 +5,13 @@ use quell_proto::units::{Bytes, Duration, Rate, Share};
 use quell_record::{EventKind, Quantity};
 use quell_sim::scenario::plan::*;
 
-const ALL: [fn() -> Scheme; 3] =
-    [|| Scheme::Ecm(ecm()), || Scheme::Qcn2007(qcn2007()), || Scheme::IbCc(ib_cc())];
+const ALL: [fn() -> Scheme; 5] = [
+    || Scheme::Ecm(ecm()),
+    || Scheme::Qcn2007(qcn2007()),
+    || Scheme::IbCc(ib_cc()),
+    || Scheme::E2cm(e2cm()),
+    || Scheme::QcnProbe(qcn_probe()),
+];
 
 /// Four senders to one receiver, without PAUSE and without a limit of memory.
 fn crowd(scheme: Scheme) -> Plan {
@@ -32,7 +37,13 @@ fn late(plan: &Plan) -> (i64, i64) {
 
 #[test]
 fn every_scheme_holds_the_queue_and_keeps_the_link_busy() {
-    let bounds = [(30_000..45_000, 98), (28_000..45_000, 98), (5_000..60_000, 95)];
+    let bounds = [
+        (30_000..45_000, 98),
+        (28_000..45_000, 98),
+        (5_000..60_000, 95),
+        (5_000..45_000, 90),
+        (15_000..45_000, 95),
+    ];
     for (scheme, (queue, least)) in ALL.into_iter().zip(bounds) {
         let plan = crowd(scheme());
         let (mean, busy) = late(&plan);
@@ -97,6 +108,37 @@ fn a_mark_of_infiniband_comes_back_to_its_source_and_to_nobody_else() {
     let marks: i64 = said.series(hot, Quantity::CnmsSent).iter().sum();
     let returned: u64 = said.flows.iter().map(|flow| flow.cnms_received).sum();
     assert!(u64::try_from(marks).unwrap().abs_diff(returned) < 100, "{marks} marks, {returned} came back");
+}
+
+#[test]
+fn with_thresholds_of_the_whole_memory_all_inputs_stop_at_once() {
+    let mut plan = crowd(Scheme::None);
+    plan.length = Duration::from_ms(5);
+    plan.sample = Duration::from_ms(5);
+    let memory = Bytes::from_kb(200);
+    plan.switches[0].buffering =
+        Buffering::OutputQueued { memory: Some(memory), queue_limit: QueueLimit::None };
+    plan.switches[0].flow_control = FlowControl::Pause(StopRule::Global(pause_config(160_000, 80_000)));
+    let said = run_of(&plan);
+    assert_eq!(said.lost(), 0);
+    let stops = said.times(EventKind::Stop);
+    assert!(stops.len() > 10 && stops.chunk_by(|a, b| a == b).all(|group| group.len() == 5), "{stops:?}");
+    let peak = said.peak(port(4, 1));
+    assert!((160_000..200_000).contains(&peak), "{peak}");
+}
+
+#[test]
+fn probes_tell_a_limiter_that_its_congestion_point_is_gone() {
+    for scheme in [Scheme::E2cm(e2cm()), Scheme::QcnProbe(qcn_probe())] {
+        let mut plan = crowd(scheme);
+        plan.length = Duration::from_ms(400);
+        plan.sample = Duration::from_ms(400);
+        for source in &mut plan.sources {
+            source.stop = at_us(50_000);
+        }
+        let limit = run_of(&plan).series(flow(&plan, 0), Quantity::LimitBps)[0];
+        assert_eq!(limit, i64::try_from(TEN.bps()).unwrap(), "{:?}", plan.scheme);
+    }
 }
 
 #[test]

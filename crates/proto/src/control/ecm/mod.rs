@@ -20,6 +20,7 @@ mod reaction;
 
 pub use congestion::{CongestionPoint, Message};
 pub use reaction::EcmReaction;
+pub(super) use reaction::moved;
 
 use super::drift::Drift;
 use crate::units::{Bytes, Duration, Rate, Share};

@@ -1,6 +1,6 @@
 //! The reaction point: cuts and raises one limiter's rate as it is told, and by itself does nothing.
 
-use super::{Message, ReactionConfig};
+use super::{Message, ReactionConfig, Scale};
 use crate::control::fixed::Fixed;
 use crate::control::{Feedback, ReactionPoint};
 use crate::dice::Dice;
@@ -37,14 +37,29 @@ impl EcmReaction {
         EcmReaction { state: State::Free, current, drifts: Instant::NEVER, config, dice }
     }
 
+    /// Moves the rate by feedback in octets, on a scale of its own: bad news from anyone, good news from the congestion
+    /// point that cut last.
+    pub(in crate::control) fn steer(&mut self, now: Instant, point: u32, feedback: i64, scale: Scale) {
+        match feedback {
+            bad @ ..0 => self.cut(now, point, bad.unsigned_abs(), scale),
+            0 => {}
+            good @ 1.. => self.raise(now, point, good.unsigned_abs(), scale),
+        }
+    }
+
+    /// What it is held to, finer than whole bits per second.
+    pub(in crate::control) fn current(&self) -> Fixed {
+        self.current
+    }
+
     /// Bad news: from any congestion point, which from now on is the one to lift it again.
-    fn cut(&mut self, now: Instant, point: u32, feedback: u64) {
+    fn cut(&mut self, now: Instant, point: u32, feedback: u64, scale: Scale) {
         if let State::Stopped { until, .. } = self.state {
             // It starts from the minimum anyway.
             self.state = State::Stopped { point, until };
             return;
         }
-        let cut = self.moved(self.current, feedback, self.config.cut);
+        let cut = moved(self.current, feedback, self.config.cut, scale);
         self.current = self.current.minus(cut).max(self.floor());
         self.state = State::Limited { point };
         self.restart_drift(now);
@@ -52,11 +67,11 @@ impl EcmReaction {
 
     /// Good news: counts only from the congestion point that cut last. Others are not on the way of this limiter's
     /// frames, or do not know the worst of it.
-    fn raise(&mut self, now: Instant, from: u32, feedback: u64) {
+    fn raise(&mut self, now: Instant, from: u32, feedback: u64, scale: Scale) {
         if self.state != (State::Limited { point: from }) {
             return;
         }
-        let step = self.moved(Fixed::of(self.config.max_rate), feedback, self.config.raise);
+        let step = moved(Fixed::of(self.config.max_rate), feedback, self.config.raise, scale);
         self.current = self.current.plus(step);
         self.restart_drift(now);
         self.release_if_full();
@@ -67,12 +82,6 @@ impl EcmReaction {
         self.current = self.floor();
         self.state = State::Stopped { point, until: now + Duration::from_ps(wait) };
         self.drifts = Instant::NEVER;
-    }
-
-    /// The part of `whole` that this much feedback moves: `gain` of it at the largest, rounded down.
-    fn moved(&self, whole: Fixed, feedback: u64, gain: Share) -> Fixed {
-        let most = whole.part(u64::from(gain.num), u64::from(gain.den));
-        most.part(feedback, self.config.scale.largest())
     }
 
     fn restart_drift(&mut self, now: Instant) {
@@ -99,12 +108,10 @@ impl ReactionPoint for EcmReaction {
         let Feedback::Bcn { point, message } = feedback else {
             unreachable!("an adapter hands a limiter its own scheme's feedback");
         };
-        match message.feedback(self.config.scale) {
-            _ if message == Message::STOP => self.stop(now, point),
-            bad @ ..0 => self.cut(now, point, bad.unsigned_abs()),
-            0 => {}
-            good @ 1.. => self.raise(now, point, good.unsigned_abs()),
+        if message == Message::STOP {
+            return self.stop(now, point);
         }
+        self.steer(now, point, message.feedback(self.config.scale), self.config.scale);
     }
 
     #[inline]
@@ -155,11 +162,16 @@ impl ReactionPoint for EcmReaction {
     }
 }
 
+/// The part of `whole` that this much feedback moves: `gain` of it at the largest, rounded down.
+pub(in crate::control) fn moved(whole: Fixed, feedback: u64, gain: Share, scale: Scale) -> Fixed {
+    let most = whole.part(u64::from(gain.num), u64::from(gain.den));
+    most.part(feedback, scale.largest())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::control::drift::Drift;
-    use crate::control::ecm::Scale;
     use insta::assert_snapshot;
     use proptest::prelude::*;
     use std::fmt::Write;

@@ -40,6 +40,11 @@ impl CongestionPoint {
         self.sample(queued)
     }
 
+    /// Octets queued at the last sample, for those who compare by themselves.
+    pub fn queued_before(&self) -> Bytes {
+        Bytes::new(self.queued_before.unsigned_abs())
+    }
+
     #[cold]
     fn sample(&mut self, queued: Bytes) -> Option<Sample> {
         let queued = octets(queued);

@@ -2,7 +2,7 @@
 
 use crate::scenario::plan::{Adapter, Scheme};
 use quell_proto::control::pacer::Pacer;
-use quell_proto::control::{AnyReaction, Feedback, ReactionPoint, ecm, ib_cc, qcn, qcn2007};
+use quell_proto::control::{AnyReaction, Feedback, ReactionPoint, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Instant, Rate};
 
@@ -91,6 +91,11 @@ impl Limiter {
         self.reaction.is_some()
     }
 
+    /// Whether it wants a probe sent now.
+    pub(super) fn take_probe(&mut self) -> bool {
+        self.reaction.as_mut().is_some_and(ReactionPoint::take_probe)
+    }
+
     /// The time to book for the next timer, unless an earlier one is booked.
     pub(super) fn timer_to_book(&mut self) -> Option<Instant> {
         let due = self.reaction.as_ref()?.next_timeout()?;
@@ -128,6 +133,15 @@ fn reaction(scheme: &Scheme, max_rate: Rate, dice: Dice) -> AnyReaction {
         Scheme::Qcn2007(qcn) => {
             let config = qcn2007::ReactionConfig { max_rate, ..qcn.reaction };
             AnyReaction::Qcn2007(qcn2007::Reaction::new(config))
+        }
+        Scheme::E2cm(e2cm) => {
+            let ecm = ecm::ReactionConfig { max_rate, ..e2cm.reaction.ecm };
+            let config = e2cm::ReactionConfig { ecm, ..e2cm.reaction };
+            AnyReaction::E2cm(e2cm::E2cmReaction::new(config, dice))
+        }
+        Scheme::QcnProbe(qcn) => {
+            let config = qcn_probe::ReactionConfig { max_rate, ..qcn.reaction };
+            AnyReaction::QcnProbe(qcn_probe::ProbedReaction::new(config))
         }
         Scheme::IbCc(ib) => {
             let config = ib_cc::ReactionConfig { max_rate, ..ib.reaction };

@@ -13,7 +13,7 @@ use crate::kernel::agenda::{Lane, LaneKind};
 use crate::scenario::plan::{self, AdapterQueueing, LimiterScope, Plan, Scheme};
 use crate::traffic::Arrivals;
 use limiter::Limiter;
-use quell_proto::control::{Feedback, ecm};
+use quell_proto::control::{Feedback, ecm, qcn_probe};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::EventKind;
@@ -38,8 +38,8 @@ pub(crate) struct Host {
     waiting: Vec<Ring>,
     limiters: Vec<Limiter>,
     scheme: Scheme,
-    /// Length and class of the frames that return marks, in a scheme that marks.
-    returns_marks: Option<(u16, u8)>,
+    /// Length and class of the frames that answer marks and probes, in a scheme that has them.
+    answers: Option<(u16, u8)>,
     reaction_delay: Duration,
     /// Notifications on their way from the port to the limiter.
     reactions: VecDeque<(Instant, u32, Feedback)>,
@@ -148,7 +148,7 @@ impl Host {
             waiting: vec![Ring::new(numbers.queues as usize); classes],
             limiters,
             scheme: plan.scheme,
-            returns_marks: returns_marks(plan, net),
+            answers: answers(plan, net),
             reaction_delay: host.adapter.reaction_delay,
             reactions: VecDeque::new(),
             sources,
@@ -206,7 +206,7 @@ impl Host {
         let frame = net.pool.get(handle).frame;
         match frame.body {
             Body::Data { tag, .. } => {
-                if tag == MARKED && self.returns_marks.is_some() {
+                if tag == MARKED && self.answers.is_some() {
                     self.return_mark(frame.flow, net);
                 }
                 if let Some(stop) = self.receiver.on_frame(handle, self.sender.up, net) {
@@ -221,6 +221,13 @@ impl Host {
                 self.on_message(frame.flow, Feedback::Bcn { point, message }, net);
             }
             Body::Becn => self.on_message(frame.flow, Feedback::Becn, net),
+            Body::Probe { worst, is_back: false } => {
+                // Born when its source sent it: so the source knows how long it took.
+                self.answer(frame.flow, frame.born, Body::Probe { worst, is_back: true }, net);
+            }
+            Body::Probe { worst, is_back: true } => {
+                self.react(frame.flow, Feedback::Probe { took: net.now - frame.born, worst }, net);
+            }
             Body::Pause { quanta } => self.on_pause(None, quanta, net),
             Body::Pfc { priority, quanta } => self.on_pause(Priority::new(priority), quanta, net),
         }
@@ -239,12 +246,29 @@ impl Host {
         }
     }
 
-    /// A frame arrived with a mark: its source is to know. The answer waits for no limiter and no pause, as one on a
-    /// lane of its own.
+    /// A frame arrived with a mark: its source is to know.
     fn return_mark(&mut self, flow: u32, net: &mut Net) {
-        let Some((length, class)) = self.returns_marks else { return };
+        self.answer(flow, net.now, Body::Becn, net);
+    }
+
+    /// Answers the source of a flow. That waits for no limiter and no pause, as one on a lane of its own.
+    fn answer(&mut self, flow: u32, born: Instant, body: Body, net: &mut Net) {
+        let Some((length, class)) = self.answers else { return };
         let to = net.flows[flow as usize].from;
-        self.send_control(Frame { born: net.now, flow, to, body: Body::Becn, length, class }, net);
+        self.send_control(Frame { born, flow, to, body, length, class }, net);
+    }
+
+    /// Sends a probe along the path of a limiter's first flow, ahead of what waits here; none while the port is paused.
+    fn send_probe(&mut self, number: usize, net: &mut Net) {
+        let Some((length, _)) = self.answers else { return };
+        let own = |path: &Path| path.limiter as usize == number;
+        let Some(place) = self.paths.iter().position(own) else { return };
+        let flow = self.first_flow + place as u32;
+        let super::net::Flow { to, class, .. } = net.flows[flow as usize];
+        if self.sender.held & (1 << class) == 0 {
+            let body = Body::Probe { worst: qcn_probe::NO_QUEUE, is_back: false };
+            self.send_control(Frame { born: net.now, flow, to, body, length, class }, net);
+        }
     }
 
     fn on_pause(&mut self, priority: Option<Priority>, quanta: quell_proto::units::Quanta, net: &mut Net) {
@@ -295,6 +319,9 @@ impl Host {
         let Some(released) = self.limiters[number].on_timer(net.now) else { return };
         if released {
             self.note_release(number, net);
+        }
+        if self.limiters[number].take_probe() {
+            self.send_probe(number, net);
         }
         self.rearm(number, net);
         self.look_if_free(net);
@@ -639,12 +666,15 @@ impl Host {
     }
 }
 
-/// Length and class of the frames that return marks, in a scheme that marks.
-fn returns_marks(plan: &Plan, net: &Net) -> Option<(u16, u8)> {
-    let Scheme::IbCc(ib) = &plan.scheme else { return None };
-    let class = net.classes.iter().position(|class| *class == ib.messages.priority);
+/// Length and class of the frames that answer marks and probes, in a scheme that has them.
+fn answers(plan: &Plan, net: &Net) -> Option<(u16, u8)> {
+    if !matches!(plan.scheme, Scheme::IbCc(_) | Scheme::E2cm(_) | Scheme::QcnProbe(_)) {
+        return None;
+    }
+    let messages = plan.scheme.messages()?;
+    let class = net.classes.iter().position(|class| *class == messages.priority);
     let class = class.expect("the priority of messages is in use") as u8;
-    Some((ib.messages.frame.get() as u16, class))
+    Some((messages.frame.get() as u16, class))
 }
 
 /// Marks the sources that can be parked.

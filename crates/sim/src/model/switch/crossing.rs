@@ -144,6 +144,8 @@ impl Switch {
         self.ports[port].ready |= 1 << class;
         if matches!(frame.body, Body::Data { .. }) {
             self.watch_output(handle, port, net);
+        } else {
+            self.stamp(handle, port, net);
         }
         self.look_if_free(port, net);
     }

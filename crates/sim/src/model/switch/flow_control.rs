@@ -21,6 +21,17 @@ pub(super) struct Stops {
     /// What each port brought in and still is here, over all classes.
     totals: Vec<u64>,
     dynamic: Option<Dynamic>,
+    /// Thresholds of the whole memory, where all inputs stop at once.
+    global: Option<Global>,
+}
+
+/// One state for all inputs.
+#[derive(Clone, Copy, Debug)]
+struct Global {
+    stop: u64,
+    go: u64,
+    held: u64,
+    stopping: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +72,7 @@ impl Stops {
         };
         let (config, dynamic) = match rule {
             None => (PauseConfig { stop: Bytes::ZERO, go: Bytes::ZERO, quanta: Default::default() }, None),
-            Some(StopRule::Static(config)) => (config, None),
+            Some(StopRule::Static(config) | StopRule::Global(config)) => (config, None),
             Some(StopRule::Dynamic { alpha_num, alpha_den, hysteresis, quanta }) => {
                 let dynamic = Dynamic {
                     alpha_num: u64::from(alpha_num),
@@ -90,6 +101,12 @@ impl Stops {
             senders: (0..count).map(|_| stop()).collect(),
             totals: vec![0; ports],
             dynamic,
+            global: match rule {
+                Some(StopRule::Global(PauseConfig { stop, go, .. })) => {
+                    Some(Global { stop: stop.get(), go: go.get(), held: 0, stopping: false })
+                }
+                _ => None,
+            },
         }
     }
 
@@ -152,6 +169,10 @@ impl Switch {
         self.waiting.occupy(length);
         if self.stops.scope != Scope::Off {
             self.stops.totals[input] += length;
+            if let Some(global) = &mut self.stops.global {
+                global.held += length;
+                return self.review_all(net);
+            }
             self.review(input, frame.class as usize, net);
         }
     }
@@ -167,7 +188,33 @@ impl Switch {
         self.waiting.vacate(length);
         if self.stops.scope != Scope::Off {
             self.stops.totals[input] -= length;
+            if let Some(global) = &mut self.stops.global {
+                global.held -= length;
+                return self.review_all(net);
+            }
             self.review(input, frame.class as usize, net);
+        }
+    }
+
+    /// Compares the whole memory with its thresholds. What it says holds for every input.
+    fn review_all(&mut self, net: &mut Net) {
+        let Some(global) = &mut self.stops.global else { return };
+        let turns = if global.stopping { global.held < global.go } else { global.held > global.stop };
+        if !turns {
+            return;
+        }
+        global.stopping = !global.stopping;
+        let level = global.held;
+        for number in 0..self.stops.senders.len() {
+            let (port, class) = self.stops.input_of(number);
+            if class.is_some_and(|class| !self.stops.is_lossless(class)) {
+                continue;
+            }
+            let rate = net.wires[self.ports[port].sender.wire as usize].speed.rate();
+            let signal = self.stops.senders[number].sender.on_level(net.now, Bytes::new(level), rate);
+            if let Some(signal) = signal {
+                self.signal(number, signal, level, net);
+            }
         }
     }
 

@@ -217,7 +217,7 @@ impl Switch {
             Body::Pfc { priority, quanta } => {
                 self.on_pause(port, Priority::new(priority), quanta, handle, net);
             }
-            Body::Data { .. } | Body::Cnm { .. } | Body::Bcn { .. } | Body::Becn => {
+            Body::Data { .. } | Body::Cnm { .. } | Body::Bcn { .. } | Body::Becn | Body::Probe { .. } => {
                 self.books.received += u64::from(frame.length);
                 self.take_in(handle, port, net);
             }
@@ -279,6 +279,8 @@ impl Switch {
         if is_data {
             self.watch_output(handle, output, net);
             self.watch_input(&frame, input, net);
+        } else {
+            self.stamp(handle, output, net);
         }
         self.look_if_free(output, net);
     }

@@ -5,7 +5,7 @@ use crate::model::frame::{Body, Handle, MARKED, tag_of};
 use crate::model::net::Net;
 use crate::model::stream;
 use crate::scenario::plan::{Messages, Plan, Scheme};
-use quell_proto::control::{ecm, ib_cc, qcn2007};
+use quell_proto::control::{ecm, ib_cc, qcn_probe, qcn2007};
 use quell_proto::dice::Dice;
 use quell_proto::units::Bytes;
 use quell_record::EventKind;
@@ -22,6 +22,8 @@ pub(super) struct Sampler {
 enum Point {
     Ecm(ecm::CongestionPoint, ecm::Scale),
     Qcn2007(qcn2007::CongestionPoint),
+    /// That of QCN of 2007, and on which scale it writes into probes.
+    QcnProbe(qcn2007::CongestionPoint, ecm::Scale),
     IbCc(ib_cc::Marker),
 }
 
@@ -31,6 +33,13 @@ impl Point {
             Scheme::None | Scheme::Qcn(_) | Scheme::AfQcn(..) | Scheme::Fqcn(_) => return None,
             Scheme::Ecm(ecm) => {
                 Point::Ecm(ecm::CongestionPoint::new(ecm.congestion, dice), ecm.congestion.scale)
+            }
+            Scheme::E2cm(e2cm) => {
+                Point::Ecm(ecm::CongestionPoint::new(e2cm.congestion, dice), e2cm.congestion.scale)
+            }
+            Scheme::QcnProbe(qcn) => {
+                let point = qcn2007::CongestionPoint::new(qcn.congestion, dice);
+                Point::QcnProbe(point, qcn.reaction.scale)
             }
             Scheme::Qcn2007(qcn) => Point::Qcn2007(qcn2007::CongestionPoint::new(qcn.congestion, dice)),
             Scheme::IbCc(ib) => Point::IbCc(ib_cc::Marker::new(ib.marker, dice)),
@@ -70,7 +79,7 @@ impl Switch {
                 let ecm::Message { offset, delta } = message;
                 (Body::Bcn { offset, delta, point: wire }, badness(message, *scale))
             }),
-            Point::Qcn2007(point) => point.on_arrival(queued).map(|sample| {
+            Point::Qcn2007(point) | Point::QcnProbe(point, _) => point.on_arrival(queued).map(|sample| {
                 let units =
                     |octets: i64| (octets / 64).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16;
                 let (quantised, offset, delta) =
@@ -92,6 +101,22 @@ impl Switch {
                 net.port_event(wire, data, EventKind::Cnm, Some(frame.flow), value);
             }
             self.send_message(frame.flow, body, messages, net);
+        }
+    }
+}
+
+impl Switch {
+    /// A frame that is not data has come to wait for an output. If it is a probe on its way there, and the output has
+    /// something to write into it, it does.
+    #[inline]
+    pub(super) fn stamp(&mut self, handle: Handle, output: usize, net: &mut Net) {
+        let frame = &mut net.pool.get_mut(handle).frame;
+        let Body::Probe { worst, is_back: false } = frame.body else { return };
+        let place = &self.outputs[output * self.classes + frame.class as usize];
+        if let Some(Point::QcnProbe(point, scale)) = place.sampler.as_deref().map(|sampler| &sampler.point) {
+            let queued = Bytes::new(place.meter.level());
+            let worst = qcn_probe::stamp(worst, queued, point.queued_before(), *scale);
+            frame.body = Body::Probe { worst, is_back: false };
         }
     }
 }

@@ -117,7 +117,7 @@ fn a_wrong_unit_is_told_the_right_one() {
 fn a_key_that_its_kind_never_reads_is_refused() {
     assert_snapshot!(instead("kind = \"qcn\"", "gd = \"1/64\""), @"
     a.toml:13: `scheme.gd` is not read while `scheme.kind` is `none`
-    hint: it is read while `scheme.kind` is `af-qcn`, `fqcn`, `qcn` or `qcn2007`
+    hint: it is read while `scheme.kind` is `af-qcn`, `fqcn`, `qcn`, `qcn-probe` or `qcn2007`
     ");
     assert_snapshot!(instead("kind = \"qcn\"", "kind = \"fqcn\"\nculprit = \"arrival\"\nmix = \"50%\""), @"
     a.toml:14: `scheme.culprit` is not read while `scheme.kind` is `fqcn`
@@ -142,14 +142,14 @@ fn a_key_that_one_configuration_reads_is_no_mistake_in_another() {
     let axis = "[axis.scheme]\nnone = { scheme.kind = \"none\", scheme.gd = \"1/64\" }\nqcn = {}";
     assert_snapshot!(and(axis), @"
     a.toml:23: `scheme.gd` is not read while `scheme.kind` is `none` (in configuration `none`)
-    hint: it is read while `scheme.kind` is `af-qcn`, `fqcn`, `qcn` or `qcn2007`
+    hint: it is read while `scheme.kind` is `af-qcn`, `fqcn`, `qcn`, `qcn-probe` or `qcn2007`
     ");
 }
 
 #[test]
 fn a_wrong_word_is_told_the_right_ones() {
     assert_snapshot!(instead("\"star\"", "\"stra\""), @"
-    a.toml:5: `topology.kind` is `stra`: expected `star`, `chain`, `tree`, `fat-tree`, `graph`, `rack` or `dragonfly`
+    a.toml:5: `topology.kind` is `stra`: expected `star`, `chain`, `tree`, `fat-tree`, `n-tree`, `graph`, `rack` or `dragonfly`
     hint: is it `star`?
     ");
     assert_snapshot!(instead("kind = \"qcn\"", "kind = \"qcn\"\npreset = \"slides\""), @"a.toml:14: `scheme.preset` is `slides`: expected `standard-10G`, `slides-10G`, `netfpga-1G`, `ibm-10G`, `ibm-100G` or `crisan-2011`");

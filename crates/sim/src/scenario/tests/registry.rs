@@ -8,7 +8,7 @@ use quell_proto::control::qcn;
 use std::collections::BTreeSet;
 
 /// Files that between them use every kind of everything.
-pub(super) const ALL_KINDS: [&str; 6] = [
+pub(super) const ALL_KINDS: [&str; 7] = [
     r#"
 title = "graph"
 shows = "s"
@@ -112,6 +112,8 @@ fqcn = { scheme.kind = "fqcn" }
 ecm = { scheme.kind = "ecm" }
 qcn2007 = { scheme.kind = "qcn2007" }
 ib-cc = { scheme.kind = "ib-cc" }
+e2cm = { scheme.kind = "e2cm" }
+qcn-probe = { scheme.kind = "qcn-probe" }
 [[expect]]
 claim = "c"
 metric = "convergence(limit)"
@@ -137,6 +139,13 @@ run.length = "10ms"
 topology = { kind = "tree", hosts = 2, switches = 2 }
 switch = { input_memory = "1MB", pause = { mode = "pause", rule = "dynamic", alpha = "1/2" } }
 traffic = [{ from = "h1", to = "any", multicast = true }]
+"#,
+    r#"
+title = "n-tree"
+run.length = "10ms"
+topology = { kind = "n-tree", arity = 2, levels = 3 }
+switch = { kind = "output-queued", memory = "1MB", pause = { mode = "pause", rule = "global", stop = "900kB", go = "450kB" } }
+traffic = [{ from = "*", to = "any" }]
 "#,
     r#"
 title = "fat tree"
