@@ -85,6 +85,7 @@ fn every_key_is_resolved_with_its_origin() {
     traffic.0.from = h1, h2, h3 (a.toml:18)
     traffic.0.to = h4 (a.toml:19)
     traffic.0.each = false (default)
+    traffic.0.multicast = false (default)
     traffic.0.priority = 0 (default)
     traffic.0.frame = 1500B (default)
     traffic.0.pattern = greedy (default)
