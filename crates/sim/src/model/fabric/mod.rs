@@ -31,6 +31,7 @@ use outlet::Outlet;
 use quell_proto::units::{Bytes, Duration, Instant};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A piece of a frame on its way.
@@ -61,6 +62,12 @@ const CHANNELS: usize = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Mesh {
     wires: Vec<CellWire>,
+    /// Credits on their way back, by wire.
+    returns: Vec<VecDeque<Credit>>,
+    /// Cells on wires, each behind the one before it. Freed places are used again last in first out, so that the memory
+    /// in use stays warm.
+    slots: Vec<Slot>,
+    free: Option<Place>,
     /// What is on its way to each leaf.
     mail: Vec<[VecDeque<(Instant, Message)>; MAILS]>,
     latencies: [Duration; MAILS],
@@ -75,14 +82,25 @@ pub(crate) struct Mesh {
     pub parcels: Vec<Parcel>,
 }
 
+/// A cell on a wire.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    due: Instant,
+    cell: Cell,
+    next: Option<Place>,
+}
+
+/// Where a slot is, one more than its index, so that no slot costs no memory.
+type Place = NonZeroU32;
+
 /// One direction of a link inside a fabric: cells one way, credits the other.
 #[derive(Debug)]
 struct CellWire {
     delay: Duration,
     from: (u32, Lane),
     to: (u32, Lane),
-    flight: VecDeque<(Instant, Cell)>,
-    returns: VecDeque<Credit>,
+    /// The first and last cell on it.
+    flight: Option<[Place; 2]>,
     /// Whether the sender waits for the next credit.
     wanted: bool,
     /// The parts at its two ends.
@@ -194,14 +212,14 @@ impl Mesh {
                     delay: link.delay,
                     from: (node(from), Lane::new(LaneKind::Outlet, outlet)),
                     to: (node(to), Lane::new(LaneKind::Cell, inlet)),
-                    flight: VecDeque::new(),
-                    returns: VecDeque::new(),
+                    flight: None,
                     wanted: false,
                     from_part: HERE,
                     to_part: HERE,
                 });
             }
         }
+        mesh.returns = vec![VecDeque::new(); mesh.wires.len()];
         (mesh, ends)
     }
 
@@ -237,31 +255,53 @@ impl Mesh {
     /// A cell is on a wire that ends here.
     #[inline]
     pub(crate) fn put_on(&mut self, wire: u32, cell: Cell, due: Instant, agenda: &mut Agenda) {
+        let slot = Slot { due, cell, next: None };
+        let place = match self.free {
+            Some(place) => {
+                let freed = &mut self.slots[index(place)];
+                self.free = freed.next;
+                *freed = slot;
+                place
+            }
+            None => {
+                self.slots.push(slot);
+                let count = u32::try_from(self.slots.len()).ok().and_then(Place::new);
+                count.expect("fewer than 2^32 cells at a time")
+            }
+        };
         let wire = &mut self.wires[wire as usize];
-        if wire.flight.is_empty() {
-            agenda.book(due, wire.to.0, wire.to.1);
+        match &mut wire.flight {
+            Some([_, last]) => {
+                self.slots[index(*last)].next = Some(place);
+                *last = place;
+            }
+            None => {
+                wire.flight = Some([place; 2]);
+                agenda.book(due, wire.to.0, wire.to.1);
+            }
         }
-        wire.flight.push_back((due, cell));
     }
 
     /// Takes the cell that arrives now off its wire, and books the arrival of the one behind it.
     #[inline]
     pub(crate) fn arrive(&mut self, wire: u32, agenda: &mut Agenda) -> Cell {
         let wire = &mut self.wires[wire as usize];
-        let (_, cell) = wire.flight.pop_front().expect("an arrival is booked only for a cell on the wire");
-        if let Some((due, _)) = wire.flight.front() {
-            agenda.book(*due, wire.to.0, wire.to.1);
+        let [first, last] = wire.flight.expect("an arrival is booked only for a cell on the wire");
+        let Slot { cell, next, .. } = self.slots[index(first)];
+        wire.flight = next.map(|next| [next, last]);
+        if let Some(next) = next {
+            agenda.book(self.slots[index(next)].due, wire.to.0, wire.to.1);
         }
+        self.slots[index(first)].next = self.free.replace(first);
         cell
     }
 
-    /// The room that a cell took at the end of a wire is free again; the sender learns of it after the wire's delay.
+    /// Room at the end of a wire is free again; the sender learns of it after the wire's delay.
     #[inline]
-    fn give_back(&mut self, wire: u32, octets: u64, channel: u8, now: Instant, agenda: &mut Agenda) {
+    fn give_back(&mut self, wire: u32, octets: u16, channel: u8, now: Instant, agenda: &mut Agenda) {
         let number = wire;
         let wire = &mut self.wires[wire as usize];
         let due = now + wire.delay;
-        let octets = u16::try_from(octets).expect("a cell fits a buffer of the fabric");
         if wire.from_part != HERE {
             let load = Load::Credit { wire: number, octets, channel };
             return self.parcels.push(Parcel { part: wire.from_part, due, load });
@@ -272,17 +312,18 @@ impl Mesh {
     /// A credit is on its way to a sender here.
     #[inline]
     pub(crate) fn credit(&mut self, wire: u32, octets: u16, channel: u8, due: Instant, agenda: &mut Agenda) {
+        self.returns[wire as usize].push_back(Credit { due, octets, channel });
         let wire = &mut self.wires[wire as usize];
         if std::mem::take(&mut wire.wanted) {
             agenda.book(due, wire.from.0, wire.from.1);
         }
-        wire.returns.push_back(Credit { due, octets, channel });
     }
 
     /// The sender on a wire lacks room at its end, and is woken by the next credit.
     fn want(&mut self, wire: u32, agenda: &mut Agenda) {
+        let next = self.returns[wire as usize].front();
         let wire = &mut self.wires[wire as usize];
-        match wire.returns.front() {
+        match next {
             Some(credit) => agenda.book(credit.due, wire.from.0, wire.from.1),
             None => wire.wanted = true,
         }
@@ -413,6 +454,12 @@ fn as_router(node: InnerNode) -> Option<usize> {
         InnerNode::Leaf(_) => None,
         InnerNode::Router(router) => Some(router as usize),
     }
+}
+
+/// Where a place is among the slots.
+#[inline]
+fn index(place: Place) -> usize {
+    place.get() as usize - 1
 }
 
 /// How many cells a frame is cut into.

@@ -2,7 +2,7 @@
 //!
 //! A cell crosses to the buffer of its output as soon as that has room for it and the node beyond has too; until then it
 //! waits at its input, for which the sender needed credit. Of several that wait for an output the one that came first
-//! crosses first. The crossbar itself is fast enough not to matter. An output sends in the order of crossing, so the
+//! crosses first. Credits go back for a quarter of a buffer at a time. The crossbar itself is fast enough not to matter. An output sends in the order of crossing, so the
 //! moment of a cell's departure is known when it crosses, and costs no event.
 
 use super::{CHANNELS, Cell, Ends, Outlet};
@@ -20,9 +20,13 @@ pub(crate) struct Router {
     latency: Duration,
     inlets: Vec<Inlet>,
     outlets: Vec<Output>,
+    /// The cells that wait, by output and virtual channel. Seldom looked at: what passes at once does not come here.
+    waiting: Vec<[VecDeque<(Cell, u32)>; CHANNELS]>,
     /// For each leaf, the outlet towards it.
     routes: Vec<u16>,
     input_buffer: u64,
+    /// How many octets are given back at a time.
+    batch: u16,
     counts: Counts,
 }
 
@@ -31,6 +35,8 @@ struct Inlet {
     wire: u32,
     /// Octets that wait here, in each virtual channel.
     level: [u64; CHANNELS],
+    /// Octets that have left, and for which the sender has no credit yet.
+    owed: [u16; CHANNELS],
 }
 
 #[derive(Debug)]
@@ -38,7 +44,8 @@ struct Output {
     outlet: Outlet,
     /// What the buffer takes to be sent.
     depth: Duration,
-    waiting: [VecDeque<(Cell, u32)>; CHANNELS],
+    /// How many cells wait for it, in each virtual channel.
+    waiting: [u16; CHANNELS],
     /// Whether a cell that leaves here changes channel.
     lifts: bool,
     /// The longest that a cell took to leave its buffer, since the last sample.
@@ -77,19 +84,25 @@ impl Router {
             .map(|((end, routes), node)| Router {
                 node,
                 latency: fabric.router_latency,
-                inlets: end.inlets.iter().map(|&wire| Inlet { wire, level: [0; CHANNELS] }).collect(),
+                inlets: end
+                    .inlets
+                    .iter()
+                    .map(|&wire| Inlet { wire, level: [0; CHANNELS], owed: [0; CHANNELS] })
+                    .collect(),
                 outlets: (end.outlets.iter().zip(&end.beyond))
                     .map(|(outlet, (_, lifts))| Output {
                         outlet: outlet.clone(),
                         depth: outlet.speed.time_for(fabric.output_buffer.get()),
-                        waiting: Default::default(),
+                        waiting: [0; CHANNELS],
                         lifts: *lifts,
                         longest: Duration::ZERO,
                         booked: Instant::NEVER,
                     })
                     .collect(),
+                waiting: end.outlets.iter().map(|_| Default::default()).collect(),
                 routes,
                 input_buffer: fabric.input_buffer.get(),
+                batch: batch(fabric),
                 counts: Counts::default(),
             })
             .collect()
@@ -111,13 +124,14 @@ impl Router {
         let octets = net.mesh.length(&cell);
         self.counts.received += octets;
         let output = usize::from(self.routes[usize::from(cell.leaf)]);
-        if self.outlets[output].waiting[usize::from(cell.channel)].is_empty() {
+        if self.outlets[output].waiting[usize::from(cell.channel)] == 0 {
             match self.cross(cell, inlet, output, net) {
                 Ok(()) => return,
                 Err(wait) => self.wait(output, wait, net),
             }
         }
-        self.outlets[output].waiting[usize::from(cell.channel)].push_back((cell, inlet as u32));
+        self.outlets[output].waiting[usize::from(cell.channel)] += 1;
+        self.waiting[output][usize::from(cell.channel)].push_back((cell, inlet as u32));
         let level = &mut self.inlets[inlet].level[usize::from(cell.channel)];
         *level += octets;
         self.counts.input_peak = self.counts.input_peak.max(*level);
@@ -150,7 +164,12 @@ impl Router {
         self.counts.cells += 1;
         self.counts.octets += u64::from(cell.octets);
         self.counts.sent += octets;
-        net.mesh.give_back(self.inlets[inlet].wire, octets, cell.channel, net.now, &mut net.agenda);
+        let Inlet { wire, owed, .. } = &mut self.inlets[inlet];
+        let owed = &mut owed[usize::from(cell.channel)];
+        *owed += octets as u16;
+        if *owed >= self.batch {
+            net.mesh.give_back(*wire, std::mem::take(owed), cell.channel, net.now, &mut net.agenda);
+        }
         Ok(())
     }
 
@@ -173,12 +192,13 @@ impl Router {
             self.outlets[output].booked = Instant::NEVER;
         }
         for channel in (0..CHANNELS).rev() {
-            while let Some((cell, inlet)) = self.outlets[output].waiting[channel].front().copied() {
+            while let Some((cell, inlet)) = self.waiting[output][channel].front().copied() {
                 if let Err(wait) = self.cross(cell, inlet as usize, output, net) {
                     self.wait(output, wait, net);
                     break;
                 }
-                self.outlets[output].waiting[channel].pop_front();
+                self.waiting[output][channel].pop_front();
+                self.outlets[output].waiting[channel] -= 1;
                 let octets = net.mesh.length(&cell);
                 self.inlets[inlet as usize].level[channel] -= octets;
                 self.counts.held -= octets;
@@ -208,6 +228,13 @@ impl Router {
         }
         Passed { cells, octets, input_peak, output_peak }
     }
+}
+
+/// How many octets of room a router gives back at a time: a quarter of its buffer, but never so much that what is left
+/// would not do for a cell.
+fn batch(fabric: &Fabric) -> u16 {
+    let spare = fabric.input_buffer.get().saturating_sub((fabric.cell + fabric.header).get());
+    u16::try_from((fabric.input_buffer.get() / 4).min(spare)).unwrap_or(u16::MAX)
 }
 
 /// What a router says of itself in a sample.
