@@ -149,7 +149,7 @@ fn a_key_that_one_configuration_reads_is_no_mistake_in_another() {
 #[test]
 fn a_wrong_word_is_told_the_right_ones() {
     assert_snapshot!(instead("\"star\"", "\"stra\""), @"
-    a.toml:5: `topology.kind` is `stra`: expected `star`, `chain`, `tree`, `fat-tree`, `n-tree`, `graph`, `rack` or `dragonfly`
+    a.toml:5: `topology.kind` is `stra`: expected `star`, `chain`, `tree`, `fat-tree`, `n-tree`, `clos`, `graph`, `file`, `rack` or `dragonfly`
     hint: is it `star`?
     ");
     assert_snapshot!(instead("kind = \"qcn\"", "kind = \"qcn\"\npreset = \"slides\""), @"a.toml:14: `scheme.preset` is `slides`: expected `standard-10G`, `slides-10G`, `netfpga-1G`, `ibm-10G`, `ibm-100G` or `crisan-2011`");
