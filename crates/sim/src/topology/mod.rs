@@ -20,6 +20,7 @@ mod rack;
 pub mod routing;
 mod star;
 mod tree;
+pub mod waiting;
 
 pub use routing::Routes;
 
