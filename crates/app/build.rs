@@ -8,6 +8,7 @@ fn main() -> io::Result<()> {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     fs::write(out.join("scenarios.rs"), scenarios(&here.join("../../scenarios"))?)?;
+    fs::write(out.join("data.rs"), data(&here.join("../../scenarios"))?)?;
     say(&format!("rustc-env=QUELL_FINGERPRINT={}", fingerprint(&here)?));
     Ok(())
 }
@@ -21,6 +22,19 @@ fn scenarios(folder: &Path) -> io::Result<String> {
         let id = file.strip_prefix(&folder).expect("it was found there").with_extension("");
         let id = id.to_string_lossy().replace('\\', "/");
         let _ = writeln!(table, "    ({id:?}, include_str!({:?})),", file.to_string_lossy());
+    }
+    table.push_str("]\n");
+    Ok(table)
+}
+
+/// A table of every file of data under the folder: its path, and its text.
+fn data(folder: &Path) -> io::Result<String> {
+    let folder = folder.canonicalize()?;
+    let mut table = String::from("&[\n");
+    for file in [files(&folder.join("data"), "csv")?, files(&folder.join("data"), "txt")?].concat() {
+        let name =
+            file.strip_prefix(&folder).expect("it was found there").to_string_lossy().replace('\\', "/");
+        let _ = writeln!(table, "    ({name:?}, include_str!({:?})),", file.to_string_lossy());
     }
     table.push_str("]\n");
     Ok(table)

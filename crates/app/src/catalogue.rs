@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 /// Every file of `scenarios/`, by its path without the ending.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
 
+/// Every file of data in `scenarios/data/`, by its path in `scenarios/`.
+const DATA: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/data.rs"));
+
 /// A built-in scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BuiltIn {
@@ -30,6 +33,11 @@ pub(crate) fn all() -> impl Iterator<Item = BuiltIn> {
 /// The one of that name.
 pub(crate) fn find(id: &str) -> Option<BuiltIn> {
     all().find(|it| it.id == id)
+}
+
+/// The text of the built-in file of data of that name, such as `data/cdf/websearch_dctcp.csv`.
+pub(crate) fn data(name: &str) -> Option<&'static str> {
+    DATA.iter().find(|(it, _)| *it == name).map(|(_, text)| *text)
 }
 
 /// "is it `a`, `b` or `c`?" of those whose name the user may have meant; `None` where nothing is near.

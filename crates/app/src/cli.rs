@@ -194,6 +194,9 @@ impl ScenarioArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    /// Print the flows that end by themselves as a table that `pattern = "trace"` reads, and nothing else
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) flows: bool,
     /// Print nothing if all is well
     #[arg(long, short)]
     pub(crate) quiet: bool,

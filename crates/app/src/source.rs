@@ -4,9 +4,10 @@ use crate::catalogue;
 use crate::cli::ScenarioArgs;
 use crate::exit::Failure;
 use crate::out;
-use quell_record::ScenarioText;
+use quell_record::{FileMark, ScenarioText};
 use quell_sim::scenario::{self, Problems, Request, Scenario};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
@@ -76,8 +77,9 @@ impl Source {
         }
     }
 
-    /// The text of the file that this one extends, if there is one of that name: beside it, or built in.
-    pub(crate) fn base(&self, name: &str) -> Result<Option<String>, Failure> {
+    /// The text of a file that this one names, as what it extends or as data, if there is one of that name: beside it, or
+    /// built in.
+    pub(crate) fn beside(&self, name: &str) -> Result<Option<String>, Failure> {
         let beside = match &self.home {
             Home::BuiltIn(id) => {
                 id.rsplit_once('/').map_or_else(String::new, |(family, _)| format!("{family}/"))
@@ -87,6 +89,9 @@ impl Source {
             }
             Home::Folder(_) => String::new(),
         };
+        if let Some(text) = catalogue::data(name) {
+            return Ok(Some(text.to_owned()));
+        }
         let name = name.strip_suffix(".toml").unwrap_or(name);
         let found = catalogue::find(&format!("{beside}{name}")).or_else(|| catalogue::find(name));
         Ok(found.map(|it| it.text.to_owned()))
@@ -121,22 +126,29 @@ impl Loaded {
 pub(crate) fn load(args: &ScenarioArgs) -> Result<Loaded, Failure> {
     check_flags(args)?;
     let source = Source::find(&args.scenario)?;
+    let extends =
+        source.text.parse::<toml::Table>().ok().and_then(|it| Some(it.get("extends")?.as_str()?.to_owned()));
     let base = RefCell::new(None);
-    let without_base = RefCell::new(None);
-    let find_base = |name: &str| match source.base(name) {
+    let data = RefCell::new(BTreeMap::new());
+    let unread = RefCell::new(None);
+    let find_file = |name: &str| match source.beside(name) {
         Ok(text) => {
-            base.replace(text.clone());
+            if extends.as_deref() == Some(name) {
+                base.replace(text.clone());
+            } else if let Some(text) = &text {
+                data.borrow_mut().insert(name.to_owned(), FileMark::of(text.as_bytes()));
+            }
             text
         }
         Err(failure) => {
-            without_base.replace(Some(failure));
+            unread.replace(Some(failure));
             None
         }
     };
     let request = Request {
         file: &source.file,
         text: &source.text,
-        base: &find_base,
+        base: &find_file,
         sets: &args.sets,
         quick: args.quick,
         repeat: args.repeat,
@@ -145,7 +157,7 @@ pub(crate) fn load(args: &ScenarioArgs) -> Result<Loaded, Failure> {
     };
     let scenario = scenario::read(request).map_err(|problems| {
         let mut failure = Failure::from(problems);
-        if let Some(why) = without_base.take() {
+        if let Some(why) = unread.take() {
             failure.message = format!("{}\n{}", failure.message, why.message);
             failure.hint = why.hint;
         }
@@ -156,6 +168,7 @@ pub(crate) fn load(args: &ScenarioArgs) -> Result<Loaded, Failure> {
         file: source.file.clone(),
         text: source.text.clone(),
         base: base.into_inner(),
+        data: data.into_inner(),
     };
     Ok(Loaded { source, kept, scenario })
 }

@@ -518,7 +518,10 @@ fn scenarios() -> BTreeMap<String, Scenario> {
 
 fn scenario_of(id: &str, quick: bool) -> Scenario {
     let file = root().join(format!("scenarios/{id}.toml"));
-    let base = |name: &str| fs::read_to_string(file.with_file_name(name)).ok();
+    let home = root().join("scenarios");
+    let base = |name: &str| {
+        fs::read_to_string(file.with_file_name(name)).or_else(|_| fs::read_to_string(home.join(name))).ok()
+    };
     let request = Request {
         file: &shown(&file),
         text: &text(&file),

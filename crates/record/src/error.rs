@@ -111,6 +111,11 @@ pub enum Difference {
         /// The first line that differs.
         line: usize,
     },
+    /// A file of data that the scenario names has changed.
+    Data {
+        /// The file, as the scenario names it.
+        file: String,
+    },
     /// Other values were set on the command line.
     Overrides {
         /// Those of the experiment that is there.
@@ -228,6 +233,7 @@ impl fmt::Display for Difference {
             Difference::Text { file, line } => {
                 write!(f, "holds runs of {file} as it was before line {line} changed")
             }
+            Difference::Data { file } => write!(f, "holds runs with {file} as it was before it changed"),
             Difference::Overrides { there, here } => write!(f, "holds runs with {there}, not with {here}"),
         }
     }

@@ -228,6 +228,10 @@ fn difference(there: &ExperimentHead, here: &ExperimentHead) -> Option<Differenc
             line,
         });
     }
+    let mut data = here.scenario.data.iter();
+    if let Some((file, _)) = data.find(|(file, mark)| there.scenario.data.get(*file) != Some(*mark)) {
+        return Some(Difference::Data { file: file.clone() });
+    }
     if there.overrides != here.overrides {
         let (there, here) = (spoken(&there.overrides), spoken(&here.overrides));
         return Some(Difference::Overrides { there, here });
@@ -283,6 +287,7 @@ fn slugs<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifest::FileMark;
     use crate::manifest::{Ending, ManifestDraft};
     use crate::testing::{catalog, tell};
     use crate::{DiskWriter, Fault};
@@ -298,6 +303,7 @@ mod tests {
                 file: "b1.toml".into(),
                 text: "a = 1\nb = 2\n".into(),
                 base: None,
+                data: Default::default(),
             },
             overrides: vec![("scheme.gd".into(), "1/256".into())],
             claims: Vec::new(),
@@ -379,6 +385,9 @@ mod tests {
         other.scenario.base = Some("x = 1".into());
         let said = "out: holds runs of the file that b1.toml extends as it was before line 1 changed";
         assert_eq!(refusal(out, other), said);
+        let mut other = head();
+        other.scenario.data.insert("flows.csv".into(), FileMark::of(b"other flows"));
+        assert_eq!(refusal(out, other), "out: holds runs with flows.csv as it was before it changed");
         let mut other = head();
         (other.scenario.id, other.scenario.text) = ("qau/b2".into(), String::new());
         assert_eq!(refusal(out, other), "out: holds runs of qau/b1, not of qau/b2");

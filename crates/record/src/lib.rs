@@ -23,7 +23,7 @@ pub use digest::{Digest, Digester};
 pub use disk::{DiskWriter, read_manifest, read_run, read_summary};
 pub use error::{Difference, Fault, RecordError};
 pub use experiment::{ConfigurationHead, Experiment, ExperimentHead, RunEntry};
-pub use manifest::{Ending, Manifest, ManifestDraft, ResolvedValue, ScenarioText};
+pub use manifest::{Ending, FileMark, Manifest, ManifestDraft, ResolvedValue, ScenarioText};
 pub use recording::{Memory, Recording};
 pub use select::{SelectError, Selector};
 pub use sink::{Event, EventKind, FlowTotals, Quantity, Sink, Tap, Tee};

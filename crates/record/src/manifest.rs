@@ -62,6 +62,9 @@ pub struct ScenarioText {
     /// The text of the file it extends, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
+    /// By what the files of data it names are known, such as traces of flows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, FileMark>,
 }
 
 /// One value of a scenario as it was understood.
@@ -104,7 +107,7 @@ pub struct FileMark {
 
 impl FileMark {
     /// The mark of these octets.
-    pub(crate) fn of(octets: &[u8]) -> FileMark {
+    pub fn of(octets: &[u8]) -> FileMark {
         FileMark { bytes: octets.len() as u64, blake3: blake3::hash(octets).to_hex().to_string() }
     }
 }

@@ -16,10 +16,23 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     for warning in &scenario.warnings {
         out::warn(&warning.to_string());
     }
-    if !args.quiet {
+    if args.flows {
+        out::print(&flows(&scenario)?)?;
+    } else if !args.quiet {
         out::print(&in_words(&scenario))?;
     }
     Ok(Exit::Done)
+}
+
+/// The flows of its one configuration, or of its first if all send the same.
+fn flows(scenario: &Scenario) -> Result<String, Failure> {
+    let mut tables = scenario.configurations.iter().map(|it| (&it.name, it.plan.flow_table()));
+    let (first, table) = tables.next().expect("a scenario has a configuration");
+    if let Some((other, _)) = tables.find(|(_, it)| *it != table) {
+        let message = format!("`{first}` and `{other}` do not send the same flows");
+        return Err(Failure::invalid(message).hint("choose one with `--set`, so that there is one table"));
+    }
+    Ok(table)
 }
 
 fn in_words(scenario: &Scenario) -> String {

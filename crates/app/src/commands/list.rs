@@ -31,7 +31,7 @@ pub(super) fn list() -> Result<Exit, Failure> {
 }
 
 fn title(it: catalogue::BuiltIn) -> String {
-    let base = toml_string(it.text, "extends").and_then(|name| Source::built_in(it).base(&name).ok()?);
+    let base = toml_string(it.text, "extends").and_then(|name| Source::built_in(it).beside(&name).ok()?);
     let prose = Prose::of(it.text, base.as_deref());
     if prose.title.is_empty() { "(no title)".to_owned() } else { prose.title }
 }

@@ -3,6 +3,7 @@
 mod bad_input;
 mod captures;
 mod interrupted;
+mod lists;
 mod lookups;
 mod results;
 mod runs;

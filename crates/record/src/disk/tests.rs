@@ -20,6 +20,7 @@ fn draft() -> ManifestDraft {
             file: "b.toml".into(),
             text: "title = 1\n".into(),
             base: None,
+            data: Default::default(),
         },
         configuration: "none/short".into(),
         seed: u64::MAX,

@@ -1,6 +1,8 @@
 //! What a run of a plan will record: every port, input and flow by name.
 
-use super::plan::{Buffering, InnerNode, Link, NodeId, Pattern, Plan, Source};
+use super::plan::{Buffering, Flow, InnerNode, Link, NodeId, Pattern, Plan, Source};
+use crate::traffic::flows::ListedFlow;
+use crate::traffic::trace;
 use quell_proto::units::{Priority, Rate};
 use quell_record::{Catalog, Entity, EntityKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,6 +105,16 @@ impl Plan {
             },
         ));
         Catalog { entities, overhead_bytes: self.overhead.get() }
+    }
+
+    /// The flows that end by themselves, as a table that a trace is read from; sizes are octets of frames.
+    pub fn flow_table(&self) -> String {
+        let listed = self.sources.iter().filter_map(|source| {
+            let [flow] = source.flows[..] else { return None };
+            let Flow { from, to, priority, .. } = self.flows[flow.0 as usize];
+            Some((ListedFlow { start: source.start, from, to, size: source.message? }, priority))
+        });
+        trace::write(listed, |host| self.name(NodeId::Host(host)))
     }
 
     /// The names of the routers inside the fabric, if there is one.

@@ -49,7 +49,10 @@ const DRAGONFLY: &[When] = &[Is("kind", &["dragonfly"])];
 const FABRIC: &[When] = &[Is("kind", &["rack", "dragonfly"])];
 const GRAPH: &[When] = &[Is("kind", &["graph"])];
 const N_TREE: &[When] = &[Is("kind", &["n-tree"])];
-const TRUNKED: &[When] = &[Is("kind", &["chain", "tree", "fat-tree", "n-tree"])];
+const TRUNKED: &[When] = &[Is("kind", &["chain", "tree", "fat-tree", "n-tree", "clos"])];
+const CLOS: &[When] = &[Is("kind", &["clos"])];
+const FILE: &[When] = &[Is("kind", &["file"])];
+const LINKED: &[When] = &[Is("kind", &["star", "chain", "tree", "fat-tree", "n-tree", "clos", "graph", "rack", "dragonfly"])];
 const VOQ: &[When] = &[Is("kind", &["voq"])];
 const OUTPUT_STAGE: &[When] = &[Is("kind", &["voq"]), Has(&["output"])];
 const SHARED: &[When] = &[Is("kind", &["output-queued"])];
@@ -76,6 +79,16 @@ const QCN_PROBE: &[When] = &[Is("kind", &["qcn-probe"])];
 const PROBES: &[When] = &[Is("kind", &["e2cm", "qcn-probe"])];
 const IB_CC: &[When] = &[Is("kind", &["ib-cc"])];
 const NOT_QCN: &[When] = &[Is("kind", &["ib-cc", "ecm", "e2cm", "qcn2007", "qcn-probe"])];
+/// Traffic by its two ends, whose sources offer frame by frame.
+const FRAMED: &[When] = &[Is("pattern", &["greedy", "constant", "bernoulli", "poisson", "on-off"])];
+const DEALT: &[When] = &[Is("pattern", &["flows", "incasts"])];
+const DRAWN: &[When] = &[Is("pattern", &["flows"])];
+const INCASTS: &[When] = &[Is("pattern", &["incasts"])];
+const TRACE: &[When] = &[Is("pattern", &["trace"])];
+/// Traffic that is a list of flows, each of a size.
+const LISTED: &[When] = &[Is("pattern", &["flows", "trace"])];
+const TIMED: &[When] =
+    &[Is("pattern", &["greedy", "constant", "bernoulli", "poisson", "on-off", "flows", "incasts"])];
 const PACED: &[When] = &[Is("pattern", &["constant", "bernoulli", "poisson", "on-off"])];
 const SPACED: &[When] = &[Is("pattern", &["constant", "poisson", "on-off"])];
 const ON_OFF: &[When] = &[Is("pattern", &["on-off"])];
@@ -127,10 +140,10 @@ pub(super) const KEYS: &[Key] = &[
     key("run", "flow_series", Form::Word(&["all", "none"]), By("all"), "Whether every flow is sampled; without, only its totals are kept, which whole-run claims read. For very many flows."),
     key("run", "overhead", Form::Size(0, 1000), By("0B"), "Octets each frame costs on the wire beyond its own; preamble, delimiter and gap are 20B.").source("802.3 clause 4"),
 
-    key("topology", "kind", Form::Word(&["star", "chain", "tree", "fat-tree", "n-tree", "graph", "rack", "dragonfly"]), Required, "The shape of the network."),
+    key("topology", "kind", Form::Word(&["star", "chain", "tree", "fat-tree", "n-tree", "clos", "graph", "file", "rack", "dragonfly"]), Required, "The shape of the network."),
     key("topology", "routing", Form::Word(&["hash", "first", "destination"]), By("hash"), "Which of several shortest paths a flow takes: by a hash of the flow, the lowest port, or by the destination's number."),
-    key("topology", "link.rate", LINE_RATE, By("10Gb/s"), "Rate of a link, each way."),
-    key("topology", "link.delay", Form::Time(1, MOST_TIME / 1_000_000), By("1us"), "Propagation delay of a link, one way."),
+    key("topology", "link.rate", LINE_RATE, By("10Gb/s"), "Rate of a link, each way.").when(LINKED),
+    key("topology", "link.delay", Form::Time(1, MOST_TIME / 1_000_000), By("1us"), "Propagation delay of a link, one way.").when(LINKED),
     key("topology", "trunk.rate", LINE_RATE, Optional("as `link.rate`"), "Rate of a link between switches.").when(TRUNKED),
     key("topology", "trunk.delay", Form::Time(1, MOST_TIME / 1_000_000), Optional("as `link.delay`"), "Propagation delay of a link between switches.").when(TRUNKED),
     key("topology", "hosts", Form::Hosts, Required, "The hosts of the one switch `s1`; a number names them `h1`, `h2` and so on.").when(STAR),
@@ -141,6 +154,10 @@ pub(super) const KEYS: &[Key] = &[
     key("topology", "k", Form::Count(2, 64), Required, "Ports of a switch, an even number: k³/4 hosts `h1`…, edge switches `e1`…, aggregation `a1`…, core `c1`….").when(FAT_TREE),
     key("topology", "arity", Form::Count(2, 32), Required, "Ports of a switch that lead down, and as many up.").when(N_TREE),
     key("topology", "levels", Form::Count(1, 8), Required, "Levels of switches: with `arity` k and `levels` n there are kⁿ hosts `h1`…, and on level l the switches `l1s1`…, n·kⁿ⁻¹ in all; a frame passes up to 2n - 1 of them.").when(N_TREE),
+    key("topology", "hosts", Form::HostGroups, Required, "The hosts of each leaf `l1`, `l2` and so on.").when(CLOS),
+    key("topology", "leaves", Form::Count(1, 4096), Optional("as many as there are lists of hosts"), "How many leaves there are.").when(CLOS),
+    key("topology", "spines", Form::Count(1, 4096), Required, "How many spines there are, `s1`, `s2` and so on; every leaf is joined to every one.").when(CLOS),
+    key("topology", "file", Form::Text, Required, "A `topology.txt` as the HPCC simulator and its relatives read it; its node 7 is called `h7` or `s7`.").when(FILE),
     key("topology", "hosts", Form::Names, Required, "The names of the hosts.").when(GRAPH),
     key("topology", "switches", Form::Names, Required, "The names of the switches.").when(GRAPH),
     key("topology", "links", Form::Tables, Required, "The links.").when(GRAPH),
@@ -282,24 +299,37 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "cnm_priority", Form::Count(0, 7), By("6"), "Priority of what is told to sources; not one that data uses.").when(NOT_QCN),
     key("scheme", "cnm_frame", FRAME, By("64B"), "Length of what is told to sources.").when(NOT_QCN),
 
-    key("traffic", "from", Form::Names, Required, "The senders: a host, a list of hosts, or `*` for all."),
-    key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; `+4` for the host four places on, counted round; or `permutation` for one other host each, scrambled. With several, each frame draws one."),
-    key("traffic", "each", Form::Flag, By("false"), "Whether each receiver has a source of its own, instead of sharing one."),
-    key("traffic", "multicast", Form::Flag, By("false"), "Whether each frame goes to all receivers, copied where their ways part, instead of to one of them. Each receiver has a flow; they share queue and limiter."),
-    key("traffic", "name", Form::Text, Optional("`from->to`"), "What the flow is called, if there is just one; of a multicast, what stands before `->` and the receiver."),
-    key("traffic", "priority", Form::Count(0, 7), By("0"), "Priority of its frames.").source("802.1Q"),
+    key("traffic", "from", Form::Names, Required, "The senders: a host, a list of hosts, or `*` for all.").when(FRAMED),
+    key("traffic", "from", Form::Names, By("*"), "The hosts that take part: a list of hosts, or `*` for all.").when(DEALT),
+    key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; `+4` for the host four places on, counted round; or `permutation` for one other host each, scrambled. With several, each frame draws one.").when(FRAMED),
+    key("traffic", "each", Form::Flag, By("false"), "Whether each receiver has a source of its own, instead of sharing one.").when(FRAMED),
+    key("traffic", "multicast", Form::Flag, By("false"), "Whether each frame goes to all receivers, copied where their ways part, instead of to one of them. Each receiver has a flow; they share queue and limiter.").when(FRAMED),
+    key("traffic", "name", Form::Text, Optional("`from->to`"), "What the flow is called, if there is just one; of a multicast, what stands before `->` and the receiver.").when(FRAMED),
+    key("traffic", "priority", Form::Count(0, 7), By("0"), "Priority of its frames, where a trace has none.").source("802.1Q"),
     key("traffic", "frame", FRAME, By("1500B"), "Length of its frames, from destination address to check sequence."),
-    key("traffic", "pattern", Form::Word(&["greedy", "constant", "bernoulli", "poisson", "on-off"]), By("greedy"), "When frames come: always one waiting, at even gaps, by a coin tossed each frame time, at exponential gaps, or in exponential on and off periods."),
+    key("traffic", "pattern", Form::Word(&["greedy", "constant", "bernoulli", "poisson", "on-off", "flows", "incasts", "trace"]), By("greedy"), "When frames come: always one waiting, at even gaps, by a coin tossed each frame time, at exponential gaps, or in exponential on and off periods. Or many flows at once: `flows` come at random with sizes of a distribution, `incasts` are groups of greedy senders to one receiver each, a `trace` lists them."),
     key("traffic", "offer", RATE, Optional("see `load` and `interval`"), "Mean rate offered while active, in frame octets.").when(PACED),
     key("traffic", "load", Form::Share, Optional("see `offer` and `interval`"), "Share of the host's link that is offered while active, overhead counted.").when(PACED),
     key("traffic", "interval", TIME, Optional("see `offer` and `load`"), "Mean time between frames while active.").when(SPACED),
     key("traffic", "on", TIME, Required, "Mean length of an on period; the first begins at `start`.").when(ON_OFF),
     key("traffic", "off", TIME, Required, "Mean length of an off period.").when(ON_OFF),
-    key("traffic", "start", OFFSET, By("0s"), "When it begins."),
-    key("traffic", "stop", TIME, Optional("the end of the run"), "When it ends."),
-    key("traffic", "message", SIZE, Optional("it does not end by itself"), "It ends after this much was offered."),
-    key("traffic", "stagger", OFFSET, By("0s"), "How much later each source begins than the one before."),
+    key("traffic", "start", OFFSET, By("0s"), "When it begins.").when(TIMED),
+    key("traffic", "stop", TIME, Optional("the end of the run"), "When it ends; of `flows`, when the last may begin.").when(TIMED),
+    key("traffic", "message", SIZE, Optional("it does not end by itself"), "It ends after this much was offered.").when(FRAMED),
+    key("traffic", "stagger", OFFSET, By("0s"), "How much later each source begins than the one before.").when(FRAMED),
     key("traffic", "stagger_within", TIME, Optional("staggers add up"), "Staggers are taken modulo this.").when(&[Has(&["stagger"])]),
+    key("traffic", "sizes", Form::Text, Required, "How large flows are: a table of sizes and cumulative probabilities, built in or beside this file, such as `data/cdf/websearch_dctcp.csv`.").when(DRAWN),
+    key("traffic", "load", Form::Share, Required, "Payload that each host offers on average, as a share of its link.").when(DRAWN),
+    key("traffic", "clusters", Form::Count(1, 100_000), Optional("all hosts are one cluster"), "Deal the hosts into so many clusters at random; flows stay in theirs.").when(DRAWN),
+    key("traffic", "cluster_size", Form::Count(2, 100_000), Required, "Hosts of a cluster.").when(&[Is("pattern", &["flows"]), Has(&["clusters"])]),
+    key("traffic", "incasts", Form::Count(1, 100_000), Required, "How many receivers there are, dealt at random; those that `clusters` of the same draw take come last.").when(INCASTS),
+    key("traffic", "fan_in", Form::Count(1, 100_000), Required, "Senders to each of them.").when(INCASTS),
+    key("traffic", "draw", Form::Count(0, MOST), By("1"), "What is dealt and drawn follows from this number, and not from the seed of a run: all seeds send the same flows.").when(DEALT),
+    key("traffic", "file", Form::Text, Required, "A table of flows with the columns `start_ns` (or another unit), `from`, `to`, `bytes` and if it likes `priority`; or a `flow.txt` as the HPCC simulator and its relatives read it.").when(TRACE),
+    key("traffic", "zero", OFFSET, By("0s"), "The time of the trace at which the run begins.").when(TRACE),
+    key("traffic", "header", Form::Size(0, 1000), By("0B"), "Octets of each frame that are not payload of its flow.").when(LISTED),
+    key("traffic", "mice_below", SIZE, Optional("all flows have one priority"), "Flows of less payload than this have the priority `mice_priority`.").when(LISTED),
+    key("traffic", "mice_priority", Form::Count(0, 7), Required, "Priority of small flows.").when(&[Is("pattern", &["flows", "trace"]), Has(&["mice_below"])]),
 
     key("at", "time", OFFSET, Required, "When it happens."),
     key("at", "for", TIME, Optional("it stays so"), "After this long, things are as at the start of the run again."),

@@ -15,6 +15,7 @@ pub mod plan;
 mod plan_changes;
 mod plan_checks;
 mod plan_claims;
+mod plan_flows;
 mod plan_network;
 mod plan_nodes;
 mod plan_schemes;
@@ -24,7 +25,7 @@ mod reading;
 mod section;
 #[cfg(test)]
 mod tests;
-mod units;
+pub(crate) mod units;
 mod value;
 
 pub use explain::{explain, reference, schema};
@@ -45,7 +46,7 @@ pub struct Request<'a> {
     pub file: &'a str,
     /// What is in it; see [`check_text`] for octets of unknown kind.
     pub text: &'a str,
-    /// Finds the file that this one extends, by the name it uses.
+    /// Finds a file by the name that this one uses: the scenario it extends, or data it names.
     pub base: &'a dyn Fn(&str) -> Option<String>,
     /// `--set path=value`, in order.
     pub sets: &'a [(String, String)],

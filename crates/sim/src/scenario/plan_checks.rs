@@ -1,11 +1,13 @@
 //! What can only be wrong between sections: a threshold against a buffer, a rate against a link.
 
-use super::catalog::mean_bps;
-use super::plan::{Buffering, CulpritSearch, FlowControl, Link, NodeId, Plan, QueueLimit, StopRule};
+use super::catalog::{mean_bps, port_names};
+use super::plan::{Buffering, CulpritSearch, FlowControl, Link, NodeId, Plan, QueueLimit, StopRule, What};
 use super::problem::Log;
 use super::section::Section;
+use crate::topology::waiting;
 use quell_proto::control::headroom;
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
+use std::collections::BTreeSet;
 
 /// The sections that the checks point to.
 pub(crate) struct Places<'a> {
@@ -29,6 +31,7 @@ pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     scheme(plan, places, log);
     culprit_array(plan, places, log);
     loads(plan, places, log);
+    deadlocks(plan, places, log);
 }
 
 /// A word of the culprit array for every unit that the frames of an input can take.
@@ -471,4 +474,40 @@ fn most_at_once(mut changes: Vec<(Instant, i128)>) -> u128 {
         most = most.max(sum);
     }
     u128::try_from(most).unwrap_or(0)
+}
+
+/// More states of the links than this are not looked at: each takes a walk of all routes.
+const MOST_STATES: usize = 16;
+
+/// Pauses that can wait for each other in a circle, with all links up and after each one that fails or is repaired.
+fn deadlocks(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    let names = port_names(plan);
+    let mut up = vec![true; plan.links.len()];
+    let mut told = BTreeSet::new();
+    let failures = plan.changes.iter().filter_map(|change| match change.what {
+        What::Link { link, up } => Some((Some(change.at), link.0 as usize, up)),
+        _ => None,
+    });
+    for (at, link, works) in std::iter::once((None, 0, true)).chain(failures).take(MOST_STATES) {
+        up[link] = works;
+        for circle in waiting::circles(plan, &up) {
+            let ports: Vec<&str> =
+                circle.ports.iter().map(|&(link, end)| names[link][end].as_str()).collect();
+            let since = at.map_or_else(String::new, |at| format!(" from {at} on"));
+            let what = match circle.priority {
+                Some(priority) => format!("frames of priority {priority}"),
+                None => "frames".to_owned(),
+            };
+            let message = format!("{what} can wait for each other in a circle{since}: {}", ports.join(", "));
+            let origin = match plan.links[circle.ports[0].0].ends[circle.ports[0].1] {
+                NodeId::Switch(switch) => places.switches[switch.0 as usize].origin_of("pause.mode"),
+                NodeId::Host(_) => &places.run.origin,
+            };
+            if told.insert(circle) {
+                let hint = "if all of them are paused at once, they stay so; routes without a circle cannot, nor a \
+                            priority that may be dropped";
+                log.warn(origin, message, hint);
+            }
+        }
+    }
 }

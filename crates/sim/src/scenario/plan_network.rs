@@ -4,15 +4,40 @@ use super::plan::{HostId, NodeId, SwitchId, TieBreak};
 use super::problem::{Log, suggest};
 use super::section::{MOST_NODES, Section};
 use super::value::Origin;
-use crate::topology::{Cells, Dragonfly, Line, Network, Rack, Spec};
+use crate::topology::{self, Cells, Dragonfly, Line, Network, Rack, Spec};
 use quell_proto::units::{Duration, Rate};
 use std::collections::BTreeMap;
 
 /// The nodes of a network by name.
 pub(crate) type Names<'a> = BTreeMap<&'a str, NodeId>;
 
+/// Finds a file that a scenario names.
+pub(crate) type Files<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The text of a file that a key names, or the complaint that there is none.
+pub(crate) fn file(
+    section: &Section,
+    key: &'static str,
+    name: &str,
+    files: Files<'_>,
+    log: &mut Log,
+) -> Option<String> {
+    let text = files(name);
+    if text.is_none() {
+        let path = section.path_of(key);
+        log.wrong(section.origin_of(key), format!("`{path}` names `{name}`, which cannot be read"))
+            .hint("the name is relative to this file, or that of a built-in file such as `data/cdf/websearch_dctcp.csv`");
+    }
+    text
+}
+
 /// The network that the section describes; `links` are its `[[topology.links]]`.
-pub(crate) fn network(section: &Section, links: &[Section], log: &mut Log) -> Option<Network> {
+pub(crate) fn network(
+    section: &Section,
+    links: &[Section],
+    files: Files<'_>,
+    log: &mut Log,
+) -> Option<Network> {
     // What was wrong with a link is in the log; go on with another, to find what else is wrong.
     let link = Line {
         rate: section.rate("link.rate").unwrap_or(Rate::from_gbps(10)),
@@ -22,7 +47,7 @@ pub(crate) fn network(section: &Section, links: &[Section], log: &mut Log) -> Op
         rate: section.rate("trunk.rate").unwrap_or(link.rate),
         delay: section.time("trunk.delay").unwrap_or(link.delay),
     };
-    let spec = spec(section, links, link, log)?;
+    let spec = spec(section, links, link, files, log)?;
     let network = spec.build(link, trunk);
     sound(&network, section, log).then_some(network)
 }
@@ -44,14 +69,29 @@ pub(crate) fn by_name(network: &Network) -> Names<'_> {
     hosts.chain(switches).collect()
 }
 
-fn spec(section: &Section, links: &[Section], link: Line, log: &mut Log) -> Option<Spec> {
+fn spec(section: &Section, links: &[Section], link: Line, files: Files<'_>, log: &mut Log) -> Option<Spec> {
     Some(match section.text("kind")? {
         "star" => {
             let names = section.names("hosts").map(<[String]>::to_vec);
             Spec::Star { hosts: names.or_else(|| Some(numbered(1, section.count("hosts")?)))? }
         }
-        "chain" => Spec::Chain { hosts: groups(section, log)? },
-        "tree" => Spec::Tree { hosts: groups(section, log)? },
+        "chain" => Spec::Chain { hosts: groups(section, "switches", log)? },
+        "tree" => Spec::Tree { hosts: groups(section, "switches", log)? },
+        "clos" => Spec::Clos {
+            hosts: groups(section, "leaves", log)?,
+            spines: u32::try_from(section.count("spines")?).ok()?,
+        },
+        "file" => {
+            let name = section.text("file")?;
+            let text = file(section, "file", name, files, log)?;
+            match topology::file::parse(name, &text) {
+                Ok(spec) => spec,
+                Err(problems) => {
+                    log.note(problems);
+                    return None;
+                }
+            }
+        }
         "fat-tree" => {
             let k = section.count("k")?;
             if k % 2 == 1 {
@@ -239,15 +279,15 @@ fn numbered(first: u64, count: u64) -> Vec<String> {
 }
 
 /// The hosts of each switch: as listed, or so many each.
-fn groups(section: &Section, log: &mut Log) -> Option<Vec<Vec<String>>> {
-    let switches = section.count("switches");
+fn groups(section: &Section, count: &'static str, log: &mut Log) -> Option<Vec<Vec<String>>> {
+    let switches = section.count(count);
     if let Some(each) = section.count("hosts") {
         let Some(switches) = switches else {
             log.wrong(
                 section.origin_of("hosts"),
                 format!("`{}` is {each} hosts a switch, of an unknown number", section.path_of("hosts")),
             )
-            .hint("state `switches`, or list the hosts of each switch by name");
+            .hint(format!("state `{count}`, or list the hosts of each switch by name"));
             return None;
         };
         if each * switches > MOST_NODES {
@@ -261,9 +301,9 @@ fn groups(section: &Section, log: &mut Log) -> Option<Vec<Vec<String>>> {
     if let Some(switches) = switches
         && switches != groups.len() as u64
     {
-        let message = format!("`{}` is {switches}", section.path_of("switches"));
+        let message = format!("`{}` is {switches}", section.path_of(count));
         let message = format!("{message}, but `hosts` lists those of {} switches", groups.len());
-        log.wrong(section.origin_of("switches"), message).hint("leave `switches` out");
+        log.wrong(section.origin_of(count), message).hint(format!("leave `{count}` out"));
         return None;
     }
     Some(groups.to_vec())

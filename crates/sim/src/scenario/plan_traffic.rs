@@ -2,7 +2,7 @@
 
 use super::keys::MOST_TIME;
 use super::plan::{Flow, FlowId, HostId, NodeId, Pattern, Source};
-use super::plan_network::Names;
+use super::plan_network::{Files, Names};
 use super::problem::{Log, suggest};
 use super::section::Section;
 use crate::model::stream;
@@ -11,7 +11,7 @@ use quell_proto::units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeMap;
 
 /// More flows than this would not fit the memory of the machines this runs on.
-const MOST_FLOWS: usize = 1_000_000;
+pub(crate) const MOST_FLOWS: usize = 1_000_000;
 
 /// What `[[traffic]]` makes, while it is being made.
 #[derive(Debug, Default)]
@@ -30,11 +30,23 @@ pub(crate) struct Setting<'a> {
     pub(crate) lines: &'a [Rate],
     pub(crate) length: Duration,
     pub(crate) overhead: Bytes,
+    /// Finds a file that the scenario names.
+    pub(crate) files: Files<'a>,
 }
 
 impl Traffic {
     /// Adds the flows and sources of one `[[traffic]]`.
     pub(crate) fn add(&mut self, section: &Section, setting: &Setting<'_>, log: &mut Log) -> Option<()> {
+        match section.text("pattern")? {
+            "flows" => self.add_drawn(section, setting, log),
+            "incasts" => self.add_incasts(section, setting, log),
+            "trace" => self.add_trace(section, setting, log),
+            _ => self.add_framed(section, setting, log),
+        }
+    }
+
+    /// Adds flows by their ends, with sources that offer frame by frame.
+    fn add_framed(&mut self, section: &Section, setting: &Setting<'_>, log: &mut Log) -> Option<()> {
         let senders = senders(section, setting, log)?;
         let priority = section.priority("priority")?;
         let frame = section.size("frame")?;
@@ -131,20 +143,20 @@ impl Traffic {
     }
 
     /// The name, with a number from 2 on if it is taken.
-    fn unique(&mut self, name: String) -> String {
+    pub(crate) fn unique(&mut self, name: String) -> String {
         let count = self.taken.entry(name.clone()).or_insert(0);
         *count += 1;
         if *count == 1 { name } else { format!("{name}#{count}") }
     }
 }
 
-struct Senders {
-    hosts: Vec<HostId>,
+pub(crate) struct Senders {
+    pub(crate) hosts: Vec<HostId>,
     /// Whether they were named as "all", so that a receiver among them is no mistake.
     all: bool,
 }
 
-fn senders(section: &Section, setting: &Setting<'_>, log: &mut Log) -> Option<Senders> {
+pub(crate) fn senders(section: &Section, setting: &Setting<'_>, log: &mut Log) -> Option<Senders> {
     let names = section.names("from")?;
     if names == ["*"] {
         let hosts = (0..setting.network.hosts.len()).filter_map(|host| u32::try_from(host).ok()).map(HostId);
@@ -246,7 +258,7 @@ fn host(
 }
 
 /// When it begins and ends.
-fn life(section: &Section, setting: &Setting<'_>, log: &mut Log) -> Option<(Instant, Instant)> {
+pub(crate) fn life(section: &Section, setting: &Setting<'_>, log: &mut Log) -> Option<(Instant, Instant)> {
     let start = section.time("start")?;
     let stop = section.time("stop").unwrap_or(setting.length);
     if start >= setting.length {
@@ -361,7 +373,7 @@ impl Pace {
     }
 }
 
-fn host_name<'a>(host: HostId, setting: &Setting<'a>) -> &'a str {
+pub(crate) fn host_name<'a>(host: HostId, setting: &Setting<'a>) -> &'a str {
     &setting.network.hosts[host.0 as usize]
 }
 

@@ -83,6 +83,12 @@ impl Log {
         self
     }
 
+    /// Notes what is wrong with another file.
+    pub(crate) fn note(&mut self, problems: Vec<Problem>) {
+        let room = MOST.saturating_sub(self.problems.len());
+        self.problems.extend(problems.into_iter().take(room));
+    }
+
     /// Adds what would be right to the problem noted last.
     pub(crate) fn hint(&mut self, hint: impl Into<String>) {
         if let Some(problem) = self.problems.last_mut() {

@@ -339,14 +339,20 @@ impl Sections {
         let adapter = plan_nodes::adapter(&self.adapter, log);
         let mut preset_rows = Vec::new();
         let scheme = plan_nodes::scheme(&self.scheme, &mut preset_rows);
-        let Some(network) = plan_network::network(&self.topology, &self.links, log) else {
+        let Some(network) = plan_network::network(&self.topology, &self.links, request.base, log) else {
             plan_nodes::switch(&self.switch, 1, log);
             return None;
         };
         let names = plan_network::by_name(&network);
         let lines = plan_traffic::lines(&network);
-        let setting =
-            plan_traffic::Setting { network: &network, names: &names, lines: &lines, length, overhead };
+        let setting = plan_traffic::Setting {
+            network: &network,
+            names: &names,
+            lines: &lines,
+            length,
+            overhead,
+            files: request.base,
+        };
         let mut traffic = plan_traffic::Traffic::default();
         let mut flow_sections = Vec::new();
         let mut whole = true;

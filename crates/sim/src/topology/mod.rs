@@ -9,15 +9,18 @@
 //! [`TieBreak::Destination`](crate::scenario::plan::TieBreak::Destination) to spread destinations must list the links of its uplinks in order.
 
 mod chain;
+mod clos;
 pub(crate) mod cut;
 mod dragonfly;
 mod fat_tree;
+pub mod file;
 mod graph;
 mod n_tree;
 mod rack;
 pub mod routing;
 mod star;
 mod tree;
+pub mod waiting;
 
 pub use routing::Routes;
 
@@ -53,6 +56,13 @@ pub enum Spec {
         arity: u32,
         /// Levels of switches.
         levels: u32,
+    },
+    /// Leaves with hosts, each joined to every spine.
+    Clos {
+        /// The names of the hosts of each leaf.
+        hosts: Vec<Vec<String>>,
+        /// How many spines.
+        spines: u32,
     },
     /// What the file lists.
     Graph {
@@ -151,6 +161,7 @@ impl Spec {
             Spec::Tree { hosts } => tree::tree(hosts, link, trunk),
             Spec::NTree { arity, levels } => n_tree::n_tree(*arity, *levels, link, trunk),
             Spec::FatTree { k } => fat_tree::fat_tree(*k, link, trunk),
+            Spec::Clos { hosts, spines } => clos::clos(hosts, *spines, link, trunk),
             Spec::Graph { hosts, switches, links } => graph::graph(hosts, switches, links),
             Spec::Rack(parts) => rack::rack(parts, link),
             Spec::Dragonfly(parts) => dragonfly::dragonfly(parts, link),

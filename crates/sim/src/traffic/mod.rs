@@ -1,8 +1,18 @@
-//! When the frames of a source come: one small process a source, drawn lazily.
+//! Traffic: when the frames of a source come, and lists of flows.
 //!
-//! A source has no events of its own while it only offers frames: its adapter asks for what has come so far
+//! [`Sizes`] are distributions of flow sizes, [`flows`] lists of flows drawn from them, [`trace`] reads and writes such
+//! lists, and [`collective`] makes lists whose transfers wait for each other: pure functions, before a run.
+//!
+//! While it runs, a source is one small process, drawn lazily. It has no events of its own while it only offers frames: its adapter asks for what has come so far
 //! whenever it looks for a frame to send. A new pattern is a variant of
 //! [`Pattern`](crate::scenario::plan::Pattern) and an arm of [`Arrivals::advance`].
+
+pub mod collective;
+pub mod flows;
+mod sizes;
+pub mod trace;
+
+pub use sizes::Sizes;
 
 use crate::scenario::plan::Pattern;
 use quell_proto::dice::Dice;
@@ -88,7 +98,7 @@ impl Arrivals {
             Pattern::Constant { interval } => self.next + interval,
             Pattern::OnOff { interval: Some(interval), .. } => self.next + interval,
             Pattern::Bernoulli { slot, .. } => {
-                let empty = libm::floor(libm::log(self.uniform()) * self.per_slot);
+                let empty = libm::floor(libm::log(uniform(&mut self.dice)) * self.per_slot);
                 self.next + Duration::from_ps(slot.ps() * (1 + float_to_ps(empty)))
             }
             Pattern::Poisson { mean } => {
@@ -112,16 +122,20 @@ impl Arrivals {
 
     /// An exponential span of this mean, at least a picosecond.
     fn exponential(&mut self, mean: Duration) -> Duration {
-        let span = -libm::log(self.uniform()) * ps_to_float(mean);
-        Duration::from_ps(float_to_ps(span).max(1))
+        Duration::from_ps(exponential_ps(&mut self.dice, ps_to_float(mean)))
     }
+}
 
-    /// Uniform in (0, 1].
-    fn uniform(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits are exact in an f64")]
-        let bits = (self.dice.unit53() + 1) as f64;
-        bits * (1.0 / (1u64 << 53) as f64)
-    }
+/// An exponential number of picoseconds with this mean, at least one.
+fn exponential_ps(dice: &mut Dice, mean: f64) -> u64 {
+    float_to_ps(-libm::log(uniform(dice)) * mean).max(1)
+}
+
+/// Uniform in (0, 1].
+fn uniform(dice: &mut Dice) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "53 bits are exact in an f64")]
+    let bits = (dice.unit53() + 1) as f64;
+    bits * (1.0 / (1u64 << 53) as f64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean needs no more than 53 bits")]

@@ -2,6 +2,7 @@
 
 use super::super::check_text;
 use super::{RIGHT, and, instead, said, set, warned};
+use crate::topology::waiting::tests::ring;
 use insta::assert_snapshot;
 
 #[test]
@@ -149,7 +150,7 @@ fn a_key_that_one_configuration_reads_is_no_mistake_in_another() {
 #[test]
 fn a_wrong_word_is_told_the_right_ones() {
     assert_snapshot!(instead("\"star\"", "\"stra\""), @"
-    a.toml:5: `topology.kind` is `stra`: expected `star`, `chain`, `tree`, `fat-tree`, `n-tree`, `graph`, `rack` or `dragonfly`
+    a.toml:5: `topology.kind` is `stra`: expected `star`, `chain`, `tree`, `fat-tree`, `n-tree`, `clos`, `graph`, `file`, `rack` or `dragonfly`
     hint: is it `star`?
     ");
     assert_snapshot!(instead("kind = \"qcn\"", "kind = \"qcn\"\npreset = \"slides\""), @"a.toml:14: `scheme.preset` is `slides`: expected `standard-10G`, `slides-10G`, `netfpga-1G`, `ibm-10G`, `ibm-100G` or `crisan-2011`");
@@ -778,5 +779,30 @@ fn traffic_that_may_be_lost_needs_a_limit_where_it_shares_a_memory() {
     assert_snapshot!(warned(&mixed("50kB", "[0, 3]")), @"
     a.toml:11: `switch.queue_limit` drops what `pause.mode` promises to keep
     hint: a lossless switch has `queue_limit` `none`
+    ");
+}
+
+#[test]
+fn pauses_that_can_close_a_circle_are_warned_of() {
+    let pausing = |topology: &str, to: &str| {
+        format!(
+            "title = \"t\"\nrun.length = \"1ms\"\n\
+             switch = {{ input_memory = \"1MB\", pause = {{ mode = \"pfc\", stop = \"100kB\", go = \"50kB\" }} }}\n\
+             traffic = [{{ from = \"*\", to = \"{to}\" }}]\n[topology]\n{topology}\n"
+        )
+    };
+    assert_snapshot!(warned(&pausing(&ring(5), "+2")), @"
+    a.toml:3: frames of priority 0 can wait for each other in a circle: s1->s2, s2->s3, s3->s4, s4->s5, s5->s1
+    hint: if all of them are paused at once, they stay so; routes without a circle cannot, nor a priority that may be dropped
+    ");
+    assert_snapshot!(warned(&pausing(&ring(5), "+1")), @"");
+    let clos = pausing("kind = \"clos\"\nleaves = 4\nspines = 2\nhosts = 1", "any");
+    let fails = |link: &str| format!("[[at]]\ntime = \"500us\"\nlink = \"{link}\"\nstate = \"down\"\n");
+    assert_snapshot!(warned(&format!("{clos}{}", fails("l1-s1"))), @"");
+    assert_snapshot!(warned(&format!("{clos}{}{}", fails("l1-s1"), fails("l2-s2"))), @"
+    a.toml:3: frames of priority 0 can wait for each other in a circle from 500us on: l3->s1, s1->l4, l4->s2, s2->l3
+    hint: if all of them are paused at once, they stay so; routes without a circle cannot, nor a priority that may be dropped
+    a.toml:3: frames of priority 0 can wait for each other in a circle from 500us on: s1->l3, l3->s2, s2->l4, l4->s1
+    hint: if all of them are paused at once, they stay so; routes without a circle cannot, nor a priority that may be dropped
     ");
 }

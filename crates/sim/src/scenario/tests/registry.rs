@@ -8,7 +8,7 @@ use quell_proto::control::qcn;
 use std::collections::BTreeSet;
 
 /// Files that between them use every kind of everything.
-pub(super) const ALL_KINDS: [&str; 7] = [
+pub(super) const ALL_KINDS: [&str; 9] = [
     r#"
 title = "graph"
 shows = "s"
@@ -166,6 +166,29 @@ run = { length = "10ms", flow_series = "none" }
 topology = { kind = "dragonfly", groups = 3, routers = 2 }
 switch = { output = { buffer = "150kB" } }
 traffic = [{ from = "*", to = "permutation" }]
+"#,
+    r#"
+title = "lists in a Clos"
+run.length = "1ms"
+topology = { kind = "clos", leaves = 4, spines = 2, hosts = 4 }
+[[traffic]]
+pattern = "flows"
+sizes = "sizes.csv"
+load = "50%"
+clusters = 2
+cluster_size = 4
+mice_below = "1kB"
+mice_priority = 5
+[[traffic]]
+pattern = "incasts"
+incasts = 1
+fan_in = 3
+"#,
+    r#"
+title = "another simulator's"
+run.length = "1ms"
+topology = { kind = "file", file = "topology.txt" }
+traffic = [{ pattern = "trace", file = "flow.txt", zero = "2s", frame = "1048B", header = "48B" }]
 "#,
 ];
 

@@ -1,0 +1,232 @@
+//! `[[traffic]]` whose flows come as a list: drawn from a distribution, dealt as incasts, or read from a trace.
+
+use super::plan::{Flow, FlowId, HostId, NodeId, Pattern, Source};
+use super::plan_network;
+use super::plan_traffic::{MOST_FLOWS, Setting, Traffic, host_name, life, senders};
+use super::problem::Log;
+use super::section::Section;
+use crate::traffic::flows::{self, ListedFlow, PoissonFlows};
+use crate::traffic::{Sizes, trace};
+use quell_proto::units::{Bytes, Instant, Priority};
+
+/// How a listed flow is sent.
+struct Sending {
+    frame: Bytes,
+    header: Bytes,
+    priority: Priority,
+    /// Flows of less than this have a priority of their own.
+    mice: Option<(Bytes, Priority)>,
+}
+
+impl Traffic {
+    /// Adds flows that come at random, with sizes of a distribution.
+    pub(crate) fn add_drawn(
+        &mut self,
+        section: &Section,
+        setting: &Setting<'_>,
+        log: &mut Log,
+    ) -> Option<()> {
+        let sending = sending(section, log)?;
+        let (start, stop) = life(section, setting, log)?;
+        let name = section.text("sizes")?;
+        let text = plan_network::file(section, "sizes", name, setting.files, log)?;
+        let sizes = match Sizes::parse(name, &text) {
+            Ok(sizes) => sizes,
+            Err(problems) => {
+                log.note(problems);
+                return None;
+            }
+        };
+        let hosts = senders(section, setting, log)?.hosts;
+        let draw = section.count("draw")?;
+        let deck;
+        let groups = match section.count("clusters") {
+            None => vec![&hosts[..]],
+            Some(count) => {
+                let size = section.count("cluster_size")?;
+                enough(section, "clusters", count.saturating_mul(size), hosts.len(), log)?;
+                deck = flows::deck(&hosts, draw);
+                flows::clusters(&deck, usize::try_from(count).ok()?, usize::try_from(size).ok()?)
+            }
+        };
+        let process = PoissonFlows { sizes: &sizes, load: section.share("load")?.number(), start, stop };
+        let line = |host: HostId| setting.lines[host.0 as usize];
+        let expected: f64 =
+            groups.iter().flat_map(|group| group.iter()).map(|it| process.expected(1, line(*it))).sum();
+        if expected > MOST_FLOWS as f64 {
+            let message = format!("`{}` makes about {expected:.0} flows", section.path);
+            log.wrong(&section.origin, message).hint(format!(
+                "at most {MOST_FLOWS} can be run: a shorter run, a lower load or larger flows make fewer"
+            ));
+            return None;
+        }
+        let mut listed: Vec<ListedFlow> =
+            groups.iter().flat_map(|group| process.of_group(group, line, draw)).collect();
+        listed.sort();
+        self.list(section, listed.into_iter().map(|flow| (flow, None)), &sending, setting, log)
+    }
+
+    /// Adds permanent incasts: receivers with so many greedy senders each.
+    pub(crate) fn add_incasts(
+        &mut self,
+        section: &Section,
+        setting: &Setting<'_>,
+        log: &mut Log,
+    ) -> Option<()> {
+        let (start, stop) = life(section, setting, log)?;
+        let hosts = senders(section, setting, log)?.hosts;
+        let (count, fan_in) = (section.count("incasts")?, section.count("fan_in")?);
+        enough(section, "incasts", count.saturating_mul(fan_in + 1), hosts.len(), log)?;
+        let deck = flows::deck(&hosts, section.count("draw")?);
+        let (priority, frame) = (section.priority("priority")?, section.size("frame")?);
+        for (to, from) in flows::incasts(&deck, usize::try_from(count).ok()?, usize::try_from(fan_in).ok()?) {
+            for &from in from {
+                let flow = self.flow(from, to, priority, setting)?;
+                let (flows, pattern) = (vec![flow], Pattern::Greedy);
+                self.sources.push(Source { host: from, flows, frame, pattern, start, stop, message: None });
+            }
+        }
+        Some(())
+    }
+
+    /// Adds the flows of a trace. Those that start after the end of the run are left out.
+    pub(crate) fn add_trace(
+        &mut self,
+        section: &Section,
+        setting: &Setting<'_>,
+        log: &mut Log,
+    ) -> Option<()> {
+        let sending = sending(section, log)?;
+        let name = section.text("file")?;
+        let text = plan_network::file(section, "file", name, setting.files, log)?;
+        let host = |name: &str| match setting.names.get(name) {
+            Some(NodeId::Host(host)) => Some(*host),
+            _ => None,
+        };
+        let traced = match trace::parse(name, &text, host) {
+            Ok(traced) => traced,
+            Err(problems) => {
+                log.note(problems);
+                return None;
+            }
+        };
+        let zero = section.time("zero")?;
+        let mut listed = Vec::new();
+        for mut it in traced {
+            let Some(start) = it.flow.start.ps().checked_sub(zero.ps()) else {
+                let path = section.path_of("zero");
+                let message = format!("`{path}` is {zero}, and line {} of `{name}` starts before", it.line);
+                log.wrong(section.origin_of("zero"), message)
+                    .hint("it is the time of the trace at which the run begins");
+                return None;
+            };
+            it.flow.start = Instant::from_ps(start);
+            if start < setting.length.ps() {
+                listed.push((it.flow, it.priority));
+            }
+        }
+        if listed.is_empty() {
+            let message = format!("no flow of `{name}` starts before the run ends at {}", setting.length);
+            log.wrong(section.origin_of("file"), message)
+                .hint("`zero` is the time of the trace at which the run begins");
+            return None;
+        }
+        listed.sort_by_key(|(flow, _)| *flow);
+        self.list(section, listed, &sending, setting, log)
+    }
+
+    fn list(
+        &mut self,
+        section: &Section,
+        listed: impl IntoIterator<Item = (ListedFlow, Option<Priority>)>,
+        sending: &Sending,
+        setting: &Setting<'_>,
+        log: &mut Log,
+    ) -> Option<()> {
+        for (it, priority) in listed {
+            if self.flows.len() >= MOST_FLOWS {
+                log.wrong(&section.origin, format!("`{}` makes more than {MOST_FLOWS} flows", section.path));
+                return None;
+            }
+            let mouse = sending.mice.filter(|(below, _)| it.size < *below).map(|(_, priority)| priority);
+            let priority = mouse.or(priority).unwrap_or(sending.priority);
+            let flow = self.flow(it.from, it.to, priority, setting)?;
+            self.sources.push(Source {
+                host: it.from,
+                flows: vec![flow],
+                frame: sending.frame,
+                pattern: Pattern::Greedy,
+                start: it.start,
+                stop: Instant::from_ps(setting.length.ps()),
+                message: Some(sending.octets(it.size)),
+            });
+        }
+        Some(())
+    }
+
+    fn flow(
+        &mut self,
+        from: HostId,
+        to: HostId,
+        priority: Priority,
+        setting: &Setting<'_>,
+    ) -> Option<FlowId> {
+        let name = format!("{}->{}", host_name(from, setting), host_name(to, setting));
+        let name = self.unique(name);
+        self.flows.push(Flow { name, from, to, priority });
+        Some(FlowId(u32::try_from(self.flows.len() - 1).ok()?))
+    }
+}
+
+impl Sending {
+    /// What so much payload amounts to in frames.
+    fn octets(&self, size: Bytes) -> Bytes {
+        let payload = (self.frame - self.header).get();
+        let (whole, rest) = (size.get() / payload, size.get() % payload);
+        let rest = if rest == 0 { 0 } else { rest + self.header.get() };
+        Bytes::new(whole.saturating_mul(self.frame.get()).saturating_add(rest))
+    }
+}
+
+fn sending(section: &Section, log: &mut Log) -> Option<Sending> {
+    let (frame, header) = (section.size("frame")?, section.size("header")?);
+    if header >= frame {
+        let path = section.path_of("header");
+        log.wrong(section.origin_of("header"), format!("`{path}` is {header}, and a whole frame {frame}"))
+            .hint("a frame carries something of its flow");
+        return None;
+    }
+    let mice = match section.size("mice_below") {
+        None => None,
+        Some(below) => Some((below, section.priority("mice_priority")?)),
+    };
+    Some(Sending { frame, header, priority: section.priority("priority")?, mice })
+}
+
+/// Whether there are as many hosts as are to be dealt.
+fn enough(section: &Section, key: &'static str, wanted: u64, hosts: usize, log: &mut Log) -> Option<()> {
+    if wanted <= hosts as u64 {
+        return Some(());
+    }
+    let message = format!("`{}` takes {wanted} hosts, of {hosts}", section.path_of(key));
+    log.wrong(section.origin_of(key), message).hint("no host is in two of them; name more, or deal fewer");
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payload_becomes_frames_with_a_header_each() {
+        let sending = Sending {
+            frame: Bytes::new(1048),
+            header: Bytes::new(48),
+            priority: Priority::default(),
+            mice: None,
+        };
+        for (size, octets) in [(1, 49), (999, 1047), (1000, 1048), (1001, 1048 + 49), (5000, 5 * 1048)] {
+            assert_eq!(sending.octets(Bytes::new(size)), Bytes::new(octets), "{size}");
+        }
+    }
+}

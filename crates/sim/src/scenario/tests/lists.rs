@@ -1,0 +1,174 @@
+//! Traffic and networks that come from files: what they come to, and what is said of wrong ones.
+
+use super::super::plan::{Pattern, Plan};
+use super::{request, said as told};
+use crate::scenario::{Request, read};
+use insta::assert_snapshot;
+use quell_proto::units::{Bytes, Instant};
+use std::collections::BTreeSet;
+
+const SIZES: &str = "bytes,cumulative_probability\n0,0\n10000,0.5\n30000,1\n";
+const FLOWS: &str = "start_us,from,to,bytes,priority\n7,h1,h2,2500,3\n5,h3,h1,999,3\n900000,h1,h2,1,3\n";
+const TOPOLOGY: &str = "4 1 3\n3\n0 3 100Gbps 1000ns 0.000000\n1 3 100Gbps 1us 0\n2 3 25Gbps 1us 0\n";
+
+/// The files that scenarios of these tests can name.
+pub(super) fn files(name: &str) -> Option<String> {
+    let text = match name {
+        "sizes.csv" => SIZES,
+        "half.csv" => "bytes,cumulative_probability\n0,0\n10,0.5\n",
+        "flows.csv" => FLOWS,
+        "lost.csv" => "start_us,from,to,bytes\n0,h1,h99,1\n",
+        "flow.txt" => "2\n0 1 3 100 1500 2.000001\n2 0 3 100 48 2.0\n",
+        "topology.txt" => TOPOLOGY,
+        "broken.txt" => "4 1 3\n3\n0 3 100Gbps\n",
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+fn scenario(topology: &str, traffic: &str) -> String {
+    format!("title = \"t\"\nrun.length = \"1ms\"\n[topology]\n{topology}\n[[traffic]]\n{traffic}\n")
+}
+
+fn plan(topology: &str, traffic: &str) -> Plan {
+    let read = read(request(&scenario(topology, traffic)));
+    read.unwrap_or_else(|problems| panic!("{problems}")).configurations.remove(0).plan
+}
+
+fn said(topology: &str, traffic: &str) -> String {
+    told(&scenario(topology, traffic))
+}
+
+const CLOS: &str = "kind = \"clos\"\nleaves = 4\nspines = 3\nhosts = 8\nlink.rate = \"100Gb/s\"";
+const STAR: &str = "kind = \"star\"\nhosts = 4\nlink.rate = \"100Gb/s\"";
+
+#[test]
+fn a_clos_has_leaves_spines_and_as_many_paths() {
+    let plan = plan(CLOS, "from = \"h1\"\nto = \"h32\"");
+    assert_eq!((plan.hosts.len(), plan.switches.len(), plan.links.len()), (32, 7, 32 + 12));
+    let routes = crate::topology::Routes::compute(&plan, &vec![true; plan.links.len()]);
+    let (leaf, far) = (crate::scenario::plan::SwitchId(0), plan.flows[0].to);
+    assert_eq!(routes.ports(leaf, far), [8, 9, 10], "one uplink to each spine");
+}
+
+#[test]
+fn drawn_flows_are_finite_and_offer_their_load_in_every_cluster() {
+    let traffic = "pattern = \"flows\"\nsizes = \"sizes.csv\"\nload = \"40%\"\nclusters = 3\ncluster_size = 10\n\
+                   frame = \"1048B\"\nheader = \"48B\"\nmice_below = \"1kB\"\nmice_priority = 5";
+    let plan = plan(CLOS, traffic);
+    let payload: f64 = plan.sources.iter().map(|it| it.message.unwrap().get() as f64 * 1000.0 / 1048.0).sum();
+    let load = payload * 8.0 / (30.0 * 100e9 * 1e-3);
+    assert!((load - 0.4).abs() < 0.03, "{load}");
+    let senders: BTreeSet<_> = plan.flows.iter().map(|it| it.from).collect();
+    assert_eq!(senders.len(), 30);
+    assert!(plan.sources.windows(2).all(|it| it[0].start <= it[1].start));
+    assert!(plan.sources.iter().all(|it| it.pattern == Pattern::Greedy && it.flows.len() == 1));
+    let mice = plan.flows.iter().filter(|it| it.priority.get() == 5).count();
+    let share = mice as f64 / plan.flows.len() as f64;
+    assert!((share - 0.05).abs() < 0.02, "a twentieth is below 1 kB: {share}");
+}
+
+#[test]
+fn a_draw_decides_what_is_sent() {
+    let traffic =
+        |draw: u32| format!("pattern = \"flows\"\nsizes = \"sizes.csv\"\nload = \"10%\"\ndraw = {draw}");
+    assert_eq!(plan(CLOS, &traffic(1)), plan(CLOS, &traffic(1)));
+    assert_ne!(plan(CLOS, &traffic(1)), plan(CLOS, &traffic(2)));
+}
+
+#[test]
+fn incasts_are_greedy_for_good() {
+    let plan = plan(CLOS, "pattern = \"incasts\"\nincasts = 2\nfan_in = 5");
+    assert_eq!((plan.flows.len(), plan.sources.len()), (10, 10));
+    let receivers: BTreeSet<_> = plan.flows.iter().map(|it| it.to).collect();
+    assert_eq!(receivers.len(), 2);
+    assert!(plan.sources.iter().all(|it| it.pattern == Pattern::Greedy && it.message.is_none()));
+}
+
+#[test]
+fn a_trace_is_sent_as_it_lists() {
+    let plan = plan(STAR, "pattern = \"trace\"\nfile = \"flows.csv\"\nframe = \"1048B\"\nheader = \"48B\"");
+    let names: Vec<_> = plan.flows.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["h3->h1", "h1->h2"], "by time; the third starts after the end");
+    let sources: Vec<_> = plan.sources.iter().map(|it| (it.start.ps() / 1_000_000, it.message)).collect();
+    assert_eq!(sources, [(5, Some(Bytes::new(1047))), (7, Some(Bytes::new(2 * 1048 + 548)))]);
+    assert!(plan.flows.iter().all(|it| it.priority.get() == 3));
+}
+
+#[test]
+fn flows_written_as_a_table_are_sent_alike() {
+    let drawn = plan(CLOS, "pattern = \"flows\"\nsizes = \"sizes.csv\"\nload = \"10%\"\nheader = \"48B\"");
+    let table = drawn.flow_table();
+    assert!(table.starts_with("start_ns,from,to,bytes,priority\n"), "{table}");
+    let read_back = |_: &str| Some(table.clone());
+    let text = scenario(CLOS, "pattern = \"trace\"\nfile = \"drawn.csv\"");
+    let read = read(Request { base: &read_back, ..request(&text) });
+    let traced = read.unwrap_or_else(|problems| panic!("{problems}")).configurations.remove(0).plan;
+    assert!(drawn.flows.len() > 100);
+    assert_eq!(traced, drawn);
+}
+
+#[test]
+fn an_experiment_of_another_simulator_is_a_network_and_a_trace() {
+    let traffic = "pattern = \"trace\"\nfile = \"flow.txt\"\nzero = \"2s\"";
+    let plan = plan("kind = \"file\"\nfile = \"topology.txt\"", traffic);
+    assert_eq!((plan.hosts.len(), plan.switches.len(), plan.links.len()), (3, 1, 3));
+    assert_eq!(plan.links[2].rate.bps(), 25_000_000_000);
+    assert_eq!(plan.flows[0].name, "h2->h0");
+    assert_eq!((plan.sources[0].start, plan.sources[1].start), (Instant::START, Instant::from_ps(1_000_000)));
+}
+
+#[test]
+fn what_is_wrong_with_lists_is_said_with_what_would_be_right() {
+    assert_snapshot!(said(CLOS, "pattern = \"flows\"\nsizes = \"sizes.csv\""), @"
+    a.toml:9: `traffic.0.load` is missing
+    hint: it is a share such as `85%`, more than 0% and at most 100%: Payload that each host offers on average, as a share of its link.
+    ");
+    assert_snapshot!(said(CLOS, "pattern = \"flows\"\nsizes = \"nowhere.csv\"\nload = \"10%\""), @"
+    a.toml:11: `traffic.0.sizes` names `nowhere.csv`, which cannot be read
+    hint: the name is relative to this file, or that of a built-in file such as `data/cdf/websearch_dctcp.csv`
+    ");
+    assert_snapshot!(said(CLOS, "pattern = \"flows\"\nsizes = \"half.csv\"\nload = \"10%\""), @"
+    half.csv: the probabilities end at 0.5, not at 1
+    hint: the last line is the largest size there is, with a probability of 1
+    ");
+    let crowded =
+        "pattern = \"flows\"\nsizes = \"sizes.csv\"\nload = \"10%\"\nclusters = 4\ncluster_size = 9";
+    assert_snapshot!(said(CLOS, crowded), @"
+    a.toml:13: `traffic.0.clusters` takes 36 hosts, of 32
+    hint: no host is in two of them; name more, or deal fewer
+    ");
+    assert_snapshot!(said(CLOS, "pattern = \"incasts\"\nincasts = 2\nfan_in = 20"), @"
+    a.toml:11: `traffic.0.incasts` takes 42 hosts, of 32
+    hint: no host is in two of them; name more, or deal fewer
+    ");
+    assert_snapshot!(said(STAR, "pattern = \"trace\"\nfile = \"lost.csv\""), @"
+    lost.csv:2: there is no host `h99`
+    ");
+    assert_snapshot!(said(STAR, "pattern = \"trace\"\nfile = \"flows.csv\"\nzero = \"6us\""), @"
+    a.toml:10: `traffic.0.zero` is 6us, and line 3 of `flows.csv` starts before
+    hint: it is the time of the trace at which the run begins
+    ");
+    let no_room = "pattern = \"trace\"\nfile = \"flows.csv\"\nframe = \"64B\"\nheader = \"64B\"";
+    assert_snapshot!(said(STAR, no_room), @"
+    a.toml:11: `traffic.0.header` is 64B, and a whole frame 64B
+    hint: a frame carries something of its flow
+    ");
+    assert_snapshot!(said(STAR, "pattern = \"trace\"\nfile = \"flows.csv\"\nto = \"h2\""), @"
+    a.toml:10: `traffic.0.to` is not read while `traffic.0.pattern` is `trace`
+    hint: it is read while `traffic.0.pattern` is `bernoulli`, `constant`, `greedy`, `on-off` or `poisson`
+    ");
+    assert_snapshot!(said("kind = \"file\"\nfile = \"broken.txt\"", "from = \"h0\"\nto = \"h1\""), @"
+    broken.txt:3: `0 3 100Gbps` is no link
+    hint: a link is `a b rate delay error`, such as `0 64 100Gbps 1000ns 0`
+    ");
+    assert_snapshot!(said("kind = \"clos\"\nhosts = 8\nspines = 2", "from = \"h1\"\nto = \"h2\""), @"
+    a.toml:5: `topology.hosts` is 8 hosts a switch, of an unknown number
+    hint: state `leaves`, or list the hosts of each switch by name
+    ");
+    let endless = "pattern = \"flows\"\nsizes = \"sizes.csv\"\nload = \"100%\"";
+    assert_snapshot!(told(&scenario(CLOS, endless).replace("1ms", "10s")), @"
+    a.toml:9: `traffic.0` makes about 320000000 flows
+    hint: at most 1000000 can be run: a shorter run, a lower load or larger flows make fewer
+    ");
+}
