@@ -52,7 +52,8 @@ const N_TREE: &[When] = &[Is("kind", &["n-tree"])];
 const TRUNKED: &[When] = &[Is("kind", &["chain", "tree", "fat-tree", "n-tree", "clos"])];
 const CLOS: &[When] = &[Is("kind", &["clos"])];
 const FILE: &[When] = &[Is("kind", &["file"])];
-const LINKED: &[When] = &[Is("kind", &["star", "chain", "tree", "fat-tree", "n-tree", "clos", "graph", "rack", "dragonfly"])];
+const LINKED: &[When] =
+    &[Is("kind", &["star", "chain", "tree", "fat-tree", "n-tree", "clos", "graph", "rack", "dragonfly"])];
 const VOQ: &[When] = &[Is("kind", &["voq"])];
 const OUTPUT_STAGE: &[When] = &[Is("kind", &["voq"]), Has(&["output"])];
 const SHARED: &[When] = &[Is("kind", &["output-queued"])];

@@ -83,7 +83,16 @@ impl Traffic {
             for &from in from {
                 let flow = self.flow(from, to, priority, setting)?;
                 let (flows, pattern) = (vec![flow], Pattern::Greedy);
-                self.sources.push(Source { host: from, flows, frame, pattern, start, stop, message: None });
+                self.sources.push(Source {
+                    host: from,
+                    flows,
+                    frame,
+                    pattern,
+                    start,
+                    stop,
+                    message: None,
+                    multicast: false,
+                });
             }
         }
         Some(())
@@ -159,6 +168,7 @@ impl Traffic {
                 start: it.start,
                 stop: Instant::from_ps(setting.length.ps()),
                 message: Some(sending.octets(it.size)),
+                multicast: false,
             });
         }
         Some(())
