@@ -240,7 +240,7 @@ impl<'a> Ranked<'a> {
             .map(|(name, _)| *name)
             .collect();
         match self.converged_seconds {
-            Some(seconds) => format!("converged after at most {}", Unit::Seconds.show(seconds)),
+            Some(seconds) => format!("typically converged after at most {}", Unit::Seconds.show(seconds)),
             None => format!("never converged in {}", in_a_row(&never)),
         }
     }
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(
             suite.answer().unwrap(),
             "Closest to the stated fair allocations of b2 and b3 comes near: 15.0 % away on average, the farthest \
-             flow 40.0 %, with a mean queue of 200 B and converged after at most 200 ms. Next is slow: 30.0 % away, \
+             flow 40.0 %, with a mean queue of 200 B and typically converged after at most 200 ms. Next is slow: 30.0 % away, \
              a mean queue of 500 B, never converged in b2. Not run on all of these, and so not compared: new."
         );
         let Body::Bars(groups) = &suite.figure().unwrap().panels[0].body else { panic!("bars") };
