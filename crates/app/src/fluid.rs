@@ -1,10 +1,13 @@
 //! From a plan to its fluid model, where there is one.
 
-use quell_record::{EntityKind, claim::FigureKind};
+use quell_proto::control::ecm::ReactionConfig;
+use quell_proto::units::Rate;
+use quell_record::EntityKind;
+use quell_record::claim::FigureKind;
 use quell_sim::scenario::plan::{Change, FlowId, HostId, NodeId, Pattern, Placement, Plan, Scheme, What};
 use quell_theory::model::Detail;
 use quell_theory::trace::{Service, Start};
-use quell_theory::{Model, Outside, Path, Qcn, Trace};
+use quell_theory::{Ecm, Model, Outside, Path, Qcn, Trace};
 
 /// The fluid model of one port of a plan.
 #[derive(Clone, Debug)]
@@ -24,15 +27,7 @@ pub(crate) struct Fluid {
 impl Fluid {
     /// The model of a plan's port, or of its most overloaded one; else why there is none, as half a sentence.
     pub(crate) fn of(plan: &Plan, port: Option<&str>) -> Result<Fluid, String> {
-        let Scheme::Qcn(qcn) = plan.scheme else {
-            return Err(match plan.scheme.qcn() {
-                None => "it has no congestion control".to_owned(),
-                Some(_) => "fluid models know plain QCN, not its variants".to_owned(),
-            });
-        };
-        if qcn.placement == Placement::Input {
-            return Err("its congestion points are at inputs, and the model's is at an output".to_owned());
-        }
+        let build = builder(&plan.scheme)?;
         if plan.switches.len() != 1 {
             return Err(format!("it has {} switches, and the model has one queue", plan.switches.len()));
         }
@@ -49,11 +44,10 @@ impl Fluid {
             flows: u32::try_from(hot.flows.len()).unwrap_or(u32::MAX),
             capacity: slowest * useful,
             line: rate.min(wire),
-            delay: hot.delay(plan, frame, qcn.cnm_frame.get() as f64)?,
+            delay: hot.delay(plan, frame, plan.scheme.messages().map_or(0.0, |it| it.frame.get() as f64))?,
             frame,
         };
-        let model = Qcn { detail: Detail::Mechanism, ..Qcn::of(path, &qcn.congestion, &qcn.reaction) };
-        let model = Model::Qcn(model);
+        let model = build(path, link.rate);
         model.check().map_err(|why| why.to_string())?;
         let useful_service = |it: &Service| Service { capacity: it.capacity * useful, ..*it };
         Ok(Fluid {
@@ -91,6 +85,28 @@ impl Fluid {
             }
             _ => false,
         }
+    }
+}
+
+/// What makes a model of a path and the rate of its ports.
+type Builder = Box<dyn Fn(Path, Rate) -> Model>;
+
+/// What makes a scheme's models, or why nothing does.
+fn builder(scheme: &Scheme) -> Result<Builder, String> {
+    match *scheme {
+        Scheme::Qcn(qcn) if qcn.placement == Placement::Input => {
+            Err("its congestion points are at inputs, and the model's is at an output".to_owned())
+        }
+        Scheme::Qcn(qcn) => Ok(Box::new(move |path, _| {
+            let plain = Qcn::of(path, &qcn.congestion, &qcn.reaction);
+            Model::Qcn(Qcn { detail: Detail::Mechanism, ..plain })
+        })),
+        Scheme::Ecm(ecm) => Ok(Box::new(move |path, max_rate| {
+            let reaction = ReactionConfig { max_rate, ..ecm.reaction };
+            Model::Ecm(Ecm::of(path, &ecm.congestion, &reaction))
+        })),
+        Scheme::None => Err("it has no congestion control".to_owned()),
+        _ => Err("of the schemes that can be simulated, fluid models know QCN and ECM".to_owned()),
     }
 }
 
