@@ -4,7 +4,11 @@ use crate::support::{Desk, files};
 use quell_record::claim::{Bound, Metric};
 use quell_sim::scenario::{self, Request};
 
-const FLUID: &str = include_str!("../../../../scenarios/theory/fluid.toml");
+/// Scenarios whose targets a model gave, and how many those are.
+const MODELLED: [(&str, &str, usize); 2] = [
+    ("theory/fluid", include_str!("../../../../scenarios/theory/fluid.toml"), 16),
+    ("theory/ecm", include_str!("../../../../scenarios/theory/ecm.toml"), 8),
+];
 
 #[test]
 fn the_critical_delays_are_a_table() {
@@ -135,32 +139,37 @@ fn rates_and_queues_of_a_recording_are_correlated() {
 #[test]
 fn the_targets_of_the_packets_are_what_the_model_gives() {
     let desk = Desk::new();
-    let request = Request {
-        file: "fluid.toml",
-        text: FLUID,
-        base: &|_| None,
-        sets: &[],
-        quick: false,
-        repeat: None,
-        seed: None,
-        wire_check: false,
-    };
-    let claims = scenario::read(request).expect("it is in the catalogue").claims;
-    let mut compared = 0;
-    for claim in &claims {
-        let Some(Bound::Near { target, .. }) = claim.bound else { continue };
-        for configuration in &claim.configurations {
-            let document = desk.json(&format!("theory fluid theory/fluid --config {configuration} --json"));
-            let late = &document["late"];
-            let modelled = match claim.measure.metric {
-                Metric::Queue => late["queue_mean"].as_f64(),
-                _ => late["period"]["seconds"].as_f64(),
-            };
-            let modelled = modelled.unwrap_or_else(|| panic!("{configuration}: {document}"));
-            let off = (modelled / target - 1.0).abs();
-            assert!(off < 0.01, "{configuration}: `{}` says {target}, the model {modelled}", claim.text);
-            compared += 1;
+    for (id, text, targets) in MODELLED {
+        let request = Request {
+            file: "modelled.toml",
+            text,
+            base: &|_| None,
+            sets: &[],
+            quick: false,
+            repeat: None,
+            seed: None,
+            wire_check: false,
+        };
+        let claims = scenario::read(request).expect("it is in the catalogue").claims;
+        let stated = claims.iter().filter_map(|claim| match claim.bound {
+            Some(Bound::Near { target, .. }) => Some((claim, target)),
+            _ => None,
+        });
+        let mut compared = 0;
+        for (claim, target) in stated {
+            for configuration in &claim.configurations {
+                let document = desk.json(&format!("theory fluid {id} --config {configuration} --json"));
+                let late = &document["late"];
+                let modelled = match claim.measure.metric {
+                    Metric::Queue => late["queue_mean"].as_f64(),
+                    _ => late["period"]["seconds"].as_f64(),
+                };
+                let modelled = modelled.unwrap_or_else(|| panic!("{configuration}: {document}"));
+                let off = (modelled / target - 1.0).abs();
+                assert!(off < 0.01, "{configuration}: `{}` says {target}, the model {modelled}", claim.text);
+                compared += 1;
+            }
         }
+        assert_eq!(compared, targets, "{id}");
     }
-    assert_eq!(compared, 16);
 }

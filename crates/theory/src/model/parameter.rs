@@ -10,7 +10,7 @@ pub enum Parameter {
     Flows,
     /// Seconds of delay of the loop.
     Delay,
-    /// Bits per second of the queue's service, sources likewise.
+    /// Bits per second of the queue's service; what goes with the rate of ports follows.
     Capacity,
     /// Octets at which the queue is to rest.
     SetPoint,
@@ -97,7 +97,14 @@ impl Parameter {
         match self {
             Parameter::Flows => path.flows = value.round().clamp(0.0, f64::from(u32::MAX)) as u32,
             Parameter::Delay => path.delay = value,
-            Parameter::Capacity => (path.capacity, path.line) = (value, path.line / path.capacity * value),
+            Parameter::Capacity => {
+                let factor = value / path.capacity;
+                (path.capacity, path.line) = (value, path.line * factor);
+                // A share of the port's rate, in octets.
+                if let Model::Ecm(ecm) = &mut model {
+                    ecm.largest_increase *= factor;
+                }
+            }
             _ => {
                 let missing = Outside::NoSuchParameter { what: self.name(), model: model.name() };
                 *self.place(&mut model).ok_or(missing)? = value;

@@ -134,7 +134,8 @@ fn draw_heat(
 fn edges(values: &[f64], place: impl Fn(f64) -> f64, (first, last): (f64, f64)) -> Vec<f64> {
     let places: Vec<f64> = values.iter().map(|it| place(*it)).collect();
     let between = places.windows(2).map(|it| f64::midpoint(it[0], it[1]));
-    std::iter::once(first).chain(between).chain([last]).collect()
+    // Whole pixels, or neighbours overlap by a shade.
+    std::iter::once(first).chain(between).chain([last]).map(f64::round).collect()
 }
 
 /// The further from one, the stronger; from a factor of four on, full. Crisp, or neighbours show a seam.
