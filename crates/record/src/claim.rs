@@ -105,6 +105,16 @@ pub enum Metric {
     Reordered,
     /// Flows: mean time from adapter to receiver over the whole run, in seconds.
     Latency,
+    /// Flows: the coefficient of correlation of what the flow sends and a queue, by equal steps: -1 if one falls as the
+    /// other rises.
+    Correlation {
+        /// The port or input whose queue it is; exactly one.
+        with: Selector,
+        /// Length of a step.
+        step_ps: u64,
+        /// Of their increments where the rate rises, instead of all values.
+        rising: bool,
+    },
     /// Flows and ports: seconds from the start of the window until `series` last was farther than `within`
     /// (a fraction) from `target`; never, which no bound from above admits, if it ends outside.
     Convergence {
@@ -158,6 +168,7 @@ impl Metric {
             | Metric::LimitLow
             | Metric::Frames
             | Metric::Reordered
+            | Metric::Correlation { .. }
             | Metric::Latency => &[Flow],
             Metric::Queue
             | Metric::QueuePeak

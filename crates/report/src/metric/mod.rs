@@ -5,10 +5,13 @@
 
 pub mod stats;
 
+use crate::correlate::Correlation;
 use crate::unit::Unit;
 use quell_proto::units::Instant;
 use quell_record::claim::{ConvergingSeries, Metric, Reduce, Side, Window};
-use quell_record::{Catalog, EntityClass, EntityId, EntityKind, EventKind, FlowTotals, Quantity, Recording};
+use quell_record::{
+    Catalog, EntityClass, EntityId, EntityKind, EventKind, FlowTotals, Quantity, Recording, Selector,
+};
 use quell_theory::series;
 use std::fmt;
 use std::ops::Range;
@@ -77,6 +80,7 @@ pub fn measure(
             let frames = totals.delivered_frames as f64;
             view.share(totals.latency_sum_ps as f64 / PS, frames, "delivered no frame")?
         }
+        Metric::Correlation { with, step_ps, rising } => view.correlation(with, *step_ps, *rising)?,
         Metric::Convergence { series, target, within, side } => {
             view.convergence(*series, *target, *within, *side)?
         }
@@ -124,9 +128,11 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         Metric::DemandShare | Metric::DeliveredShare | Metric::Utilisation | Metric::Settled { .. } => {
             Unit::Fraction
         }
-        Metric::ThroughputCv | Metric::ArrivalCv | Metric::CnmsPerMegabyte | Metric::CulpritReads => {
-            Unit::Plain
-        }
+        Metric::ThroughputCv
+        | Metric::ArrivalCv
+        | Metric::CnmsPerMegabyte
+        | Metric::CulpritReads
+        | Metric::Correlation { .. } => Unit::Plain,
         Metric::Queue | Metric::QueuePeak | Metric::QueueLow | Metric::QueueDeviation => Unit::Bytes,
         Metric::Period
         | Metric::PauseTime
@@ -258,6 +264,19 @@ impl<'a> View<'a> {
             return Err(Unmeasured::Ragged { window });
         }
         Ok(View { recording, entity, class, window, samples })
+    }
+
+    /// How what the flow sends and a queue go together.
+    fn correlation(&self, with: &Selector, step_ps: u64, rising: bool) -> Result<f64, Unmeasured> {
+        let classes = [EntityClass::Port, EntityClass::Input];
+        let [queue] = with.resolve(&self.recording.catalog, &classes)[..] else {
+            return Err(self.nothing("is compared with no queue, or with several,"));
+        };
+        let step = step_ps as f64 / PS;
+        let found = Correlation::take(self.recording, (self.entity, queue), self.window, step, 0)
+            .map_err(|_| self.nothing("has too few steps to compare"))?;
+        let value = if rising { found.rising } else { found.coefficient };
+        value.ok_or_else(|| self.nothing("or the queue it is compared with never changes"))
     }
 
     fn name(&self) -> String {

@@ -273,3 +273,21 @@ fn entities_are_reduced_as_told() {
     assert_eq!(reduce(&[0.0, 1.0], Reduce::MaxOverMin), Err(Unmeasured::LeastIsZero));
     assert_eq!(reduce(&[], Reduce::Min), Err(Unmeasured::NoValues));
 }
+
+#[test]
+fn a_flow_that_sends_less_the_longer_the_queue_is_correlated_with_it_by_minus_one() {
+    let rows: Vec<(u64, i64, i64)> =
+        (0..20).map(|it| (MS, 1_000 * (it % 5), 10_000 - 500 * (it % 5))).collect();
+    let recording = recorded(&rows, &[]);
+    let window = Window { from_ps: 0, to_ps: 20 * MS };
+    let correlation = |with: &str, step_ps, rising| {
+        let metric = Metric::Correlation { with: Selector(with.to_owned()), step_ps, rising };
+        measure(&recording, &metric, FLOW, window)
+    };
+    assert!((correlation("s->b", MS, false).unwrap() + 1.0).abs() < 1e-9);
+    // It rises only from the end of one tooth to the beginning of the next, by as much each time.
+    assert!(matches!(correlation("s->b", MS, true), Err(Unmeasured::Nothing { .. })));
+    let flat = correlation("s->b", 5 * MS, false).unwrap_err();
+    assert!(flat.to_string().contains("too few steps"), "{flat}");
+    assert!(correlation("s<-a", MS, false).is_err(), "an input without a recorded queue");
+}

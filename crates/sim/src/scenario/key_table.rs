@@ -96,6 +96,7 @@ const ON_OFF: &[When] = &[Is("pattern", &["on-off"])];
 const CONVERGENCE: &[When] = &[Is("metric", &["convergence", "settled"])];
 const CONVERGING: &[When] = &[Is("metric", &["convergence"])];
 const AIMED: &[When] = &[Is("metric", &["convergence", "recovery", "settled"])];
+const CORRELATED: &[When] = &[Is("metric", &["correlation", "correlation-rising"])];
 const RECOVERY: &[When] = &[Is("metric", &["recovery"])];
 const SETTLED: &[When] = &[Is("metric", &["settled"])];
 
@@ -357,6 +358,8 @@ pub(super) const KEYS: &[Key] = &[
     key("expect", "target", Form::Bound, Required, "The value to converge to, reach or settle at.").when(AIMED),
     key("expect", "band", Form::Share, Required, "How far from the target still counts.").when(CONVERGENCE),
     key("expect", "side", Form::Word(&["both", "above", "below"]), By("both"), "On which side of the target it counts.").when(CONVERGING),
+    key("expect", "with", Form::Text, Required, "The port or input whose queue the flows are compared with.").when(CORRELATED),
+    key("expect", "step", TIME, By("10ms"), "Length of the steps by which they are compared.").when(CORRELATED),
     key("expect", "span", TIME, Required, "The time over which throughput is averaged.").when(RECOVERY),
     key("expect", "quiet", TIME, Required, "Time without another change that makes a case count.").when(SETTLED),
     key("expect", "skip", OFFSET, Required, "Time after a change that is not looked at.").when(SETTLED),

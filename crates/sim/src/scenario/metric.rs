@@ -4,6 +4,7 @@ use super::problem::{either, suggest};
 use super::section::Section;
 use super::units::{Kind, Quantity, UnitError};
 use super::value::{Data, Value};
+use quell_record::Selector;
 use quell_record::claim::{ConvergingSeries, Metric, Reduce, Side};
 
 /// A metric as written, taken apart.
@@ -86,6 +87,16 @@ pub const METRICS: &[MetricName] = &[
     metric("frames", Unit::Number, "Flows: frames delivered."),
     metric("reordered", Unit::Number, "Flows: frames delivered out of order, over the whole run."),
     metric("latency", Unit::Time, "Flows: mean time from adapter to receiver, over the whole run."),
+    metric(
+        "correlation",
+        Unit::Number,
+        "Flows: coefficient of correlation of what the flow sends and the queue `with`, by steps of `step`.",
+    ),
+    metric(
+        "correlation-rising",
+        Unit::Number,
+        "Flows: likewise, of their increments in the steps in which the flow sends more than in the one before.",
+    ),
     metric(
         "convergence",
         Unit::Time,
@@ -226,6 +237,11 @@ impl Words {
                 };
                 Metric::Convergence { series, target: target?, within: band()?, side }
             }
+            "correlation" | "correlation-rising" => Metric::Correlation {
+                with: Selector(section.text("with")?.to_owned()),
+                step_ps: section.time("step")?.ps(),
+                rising: self.name == "correlation-rising",
+            },
             "recovery" => Metric::Recovery { target: target?, span_ps: section.time("span")?.ps() },
             "settled" => Metric::Settled {
                 target: target?,

@@ -7,7 +7,9 @@ use super::section::Section;
 use super::units::{Ratio, Span};
 use super::value::{Data, Value};
 use quell_proto::units::Duration;
-use quell_record::claim::{Across, Bound, FairShare, FigureKind, FigureSpec, Measure, Reduce, Window};
+use quell_record::claim::{
+    Across, Bound, FairShare, FigureKind, FigureSpec, Measure, Metric, Reduce, Window,
+};
 use quell_record::{Catalog, EntityClass, EntityId, Selector};
 
 /// A claim as one configuration reads it; equal ones of several configurations become one.
@@ -59,6 +61,9 @@ pub(crate) fn claim(section: &Section, setting: &Setting<'_>, log: &mut Log) -> 
             return None;
         }
     };
+    if let Metric::Correlation { with, .. } = &metric {
+        one_queue(section, with, setting, log)?;
+    }
     let relative_to = match section.raw("relative_to") {
         Some(value) => Some(setting.axes.reference(section, value, setting.chosen, log)?),
         None => None,
@@ -97,6 +102,26 @@ pub(crate) fn claim(section: &Section, setting: &Setting<'_>, log: &mut Log) -> 
         None => in_words(section, text, words.reduce),
     };
     Some(Reading { text, measure, across, bound })
+}
+
+/// What flows are compared with is one queue.
+fn one_queue(section: &Section, with: &Selector, setting: &Setting<'_>, log: &mut Log) -> Option<()> {
+    let path = section.path_of("with");
+    match with.check(setting.catalog, &[EntityClass::Port, EntityClass::Input]) {
+        Ok(queues) if queues.len() == 1 => Some(()),
+        Ok(queues) => {
+            log.wrong(section.origin_of("with"), format!("`{path}` is {} queues", queues.len()))
+                .hint("flows are compared with one: name a port");
+            None
+        }
+        Err(error) => {
+            log.wrong(section.origin_of("with"), format!("`{path}`: {error}"));
+            if let Some(hint) = error.hint() {
+                log.hint(hint);
+            }
+            None
+        }
+    }
 }
 
 /// Reads one `[[figure]]`; its configurations are filled in later.

@@ -352,7 +352,7 @@ fn a_claim_is_about_something_that_is_there() {
     ");
     assert_snapshot!(instead("jain(throughput)", "jain(thruput)"), @"
     a.toml:20: `expect.0.metric` is `jain(thruput)`: there is no metric `thruput`
-    hint: the metrics are: throughput, send-rate, demand-share, delivered-share, throughput-cv, arrival-rate, arrival-cv, queue, queue-peak, queue-low, queue-deviation, period, … (27 in all)
+    hint: the metrics are: throughput, send-rate, demand-share, delivered-share, throughput-cv, arrival-rate, arrival-cv, queue, queue-peak, queue-low, queue-deviation, period, … (29 in all)
     ");
     assert_snapshot!(instead("jain(throughput)", "utilisation\"\nof = \"flow:h1->h4"), @"a.toml:21: `expect.0.of`: this is not measured on a flow, only on a port");
     assert_snapshot!(instead("at_least = 0.9", "at_least = \"2Gb/s\""), @"a.toml:21: `expect.0.at_least` is `2Gb/s`: expected a share such as 85% or 1/128, found a rate");
@@ -804,5 +804,49 @@ fn pauses_that_can_close_a_circle_are_warned_of() {
     hint: if all of them are paused at once, they stay so; routes without a circle cannot, nor a priority that may be dropped
     a.toml:3: frames of priority 0 can wait for each other in a circle from 500us on: s1->l3, l3->s2, s2->l4, l4->s1
     hint: if all of them are paused at once, they stay so; routes without a circle cannot, nor a priority that may be dropped
+    ");
+}
+
+#[test]
+fn flows_are_compared_with_one_queue() {
+    assert_snapshot!(and("[[expect]]\nmetric = \"correlation\"\nwith = \"s1->*\""), @"
+    a.toml:24: `expect.1.with` is 4 queues
+    hint: flows are compared with one: name a port
+    ");
+    assert_snapshot!(and("[[expect]]\nmetric = \"correlation\"\nwith = \"s9->h1\""), @"
+    a.toml:24: `expect.1.with`: no port or input matches `s9->h1`
+    hint: is it `s1->h1`?
+    ");
+    assert_snapshot!(and("[[expect]]\nmetric = \"queue\"\nwith = \"s1->h4\""), @"
+    a.toml:24: `expect.1.with` is not read while `expect.1.metric` is `queue`
+    hint: it is read while `expect.1.metric` is `correlation` or `correlation-rising`
+    ");
+}
+
+#[test]
+fn thresholds_of_a_whole_memory_want_one_and_leave_room() {
+    let own = "input_memory = \"150kB\"\npause = { mode = \"pause\", stop = \"110kB\", go = \"44kB\" }";
+    let global = |kind: &str, stop: &str| {
+        let pause = format!("mode = \"pause\", rule = \"global\", stop = \"{stop}\", go = \"44kB\"");
+        instead(own, &format!("{kind}\npause = {{ {pause} }}"))
+    };
+    let shared = "kind = \"output-queued\"\nmemory = \"200kB\"";
+    assert_snapshot!(global(shared, "160kB"), @"nothing");
+    assert_snapshot!(global(shared, "199kB"), @"
+    a.toml:11: `switch.pause.stop` is 199kB, and 22496B more can arrive at 4 ports before all peers stop: 221496B in a memory of 200kB
+    hint: stop at 177504B or below, or give it 221496B
+    ");
+    assert_snapshot!(global("input_memory = \"150kB\"", "110kB"), @"
+    a.toml:10: `switch.pause.rule` is `global`, and the memory is not one for all inputs
+    hint: it goes with `kind` `output-queued` and a stated `memory`
+    ");
+}
+
+#[test]
+fn a_tree_of_too_many_hosts_is_refused() {
+    let tree = "kind = \"n-tree\"\narity = 32\nlevels = 8";
+    assert_snapshot!(instead("kind = \"star\"\nhosts = 4", tree), @"
+    a.toml:7: 8 levels of 32 ports down have 1099511627776 hosts
+    hint: a network has at most 100000 of them
     ");
 }

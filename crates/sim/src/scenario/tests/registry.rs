@@ -115,6 +115,10 @@ ib-cc = { scheme.kind = "ib-cc" }
 e2cm = { scheme.kind = "e2cm" }
 qcn-probe = { scheme.kind = "qcn-probe" }
 [[expect]]
+metric = "correlation"
+with = "s1->s2"
+step = "1ms"
+[[expect]]
 claim = "c"
 metric = "convergence(limit)"
 when = { scheme = "qcn" }
