@@ -46,7 +46,21 @@ pub enum EntityKind {
         /// Length of its frames in octets, from destination address to check sequence; zero if it is not known.
         #[serde(default)]
         frame_bytes: u64,
+        /// The message it consists of, if it ends by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<Message>,
     },
+}
+
+/// A flow that ends by itself: what it has to carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its octets, without what frames add to them.
+    pub bytes: u64,
+    /// When it starts.
+    pub start_ps: u64,
+    /// What it takes on an idle network, until its last octet has arrived; `None` if that is not known.
+    pub ideal_ps: Option<u64>,
 }
 
 /// The three sorts of entities, without their particulars.

@@ -3,8 +3,8 @@
 //! A claim names a metric over a window, reduces it over entities, judges a statistic of it over repeated
 //! runs, and compares with a bound. Scenarios write claims, metrics judge them; this is what they share.
 
-use crate::EntityClass;
 use crate::select::Selector;
+use crate::{EntityClass, EntityKind};
 use serde::{Deserialize, Serialize};
 
 /// One `[[expect]]` of a scenario.
@@ -149,6 +149,27 @@ pub enum Metric {
         /// Time after the change that is not looked at.
         skip_ps: u64,
     },
+    /// Flows that end by themselves and start in the window: seconds from their start until their last octet was
+    /// delivered; never if it was not.
+    CompletionTime(SizeClass),
+    /// The same over what it takes on an idle network.
+    Slowdown(SizeClass),
+    /// Of those flows: 1 if it ended, 0 if not.
+    Finished(SizeClass),
+}
+
+/// Which messages count, by their octets: from the first number on, and below the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeClass {
+    /// The smallest that counts.
+    pub least: u64,
+    /// The smallest that is too large.
+    pub below: u64,
+}
+
+impl SizeClass {
+    /// Every size.
+    pub const ALL: SizeClass = SizeClass { least: 0, below: u64::MAX };
 }
 
 impl Metric {
@@ -169,7 +190,10 @@ impl Metric {
             | Metric::Frames
             | Metric::Reordered
             | Metric::Correlation { .. }
-            | Metric::Latency => &[Flow],
+            | Metric::Latency
+            | Metric::CompletionTime(_)
+            | Metric::Slowdown(_)
+            | Metric::Finished(_) => &[Flow],
             Metric::Queue
             | Metric::QueuePeak
             | Metric::QueueLow
@@ -189,6 +213,22 @@ impl Metric {
         }
     }
 
+    /// The messages it is about, if it is about messages.
+    pub fn of_messages(&self) -> Option<SizeClass> {
+        match self {
+            Metric::CompletionTime(sizes) | Metric::Slowdown(sizes) | Metric::Finished(sizes) => Some(*sizes),
+            _ => None,
+        }
+    }
+
+    /// Whether it can be taken of an entity: metrics of messages only of flows that have one of their sizes.
+    pub fn concerns(&self, kind: &EntityKind, window: Window) -> bool {
+        let Some(sizes) = self.of_messages() else { return true };
+        let EntityKind::Flow { message: Some(message), .. } = kind else { return false };
+        (sizes.least..sizes.below).contains(&message.bytes)
+            && (window.from_ps..window.to_ps).contains(&message.start_ps)
+    }
+
     /// Whether the totals of a flow are enough to measure it over a whole run.
     pub fn is_in_totals(&self) -> bool {
         matches!(
@@ -202,6 +242,9 @@ impl Metric {
                 | Metric::Latency
                 | Metric::Cnms
                 | Metric::Loss
+                | Metric::CompletionTime(_)
+                | Metric::Slowdown(_)
+                | Metric::Finished(_)
         )
     }
 }
@@ -249,6 +292,8 @@ pub enum Reduce {
     Jain,
     /// The greatest over the least.
     MaxOverMin,
+    /// The value that so many thousandths of them do not exceed: 500 is the median.
+    Quantile(u16),
 }
 
 /// The statistic over repeated runs that is compared with the bound.
@@ -349,6 +394,8 @@ pub enum FigureKind {
     /// Which ports are congested or held over time, as the tree that pauses make: rooted at the port that is sent
     /// too much, each port under the queue because of which it is held.
     Tree,
+    /// Slowdown of messages by size: median and 99th percentile as bars, one group a configuration.
+    Slowdown,
 }
 
 impl FigureKind {
@@ -358,7 +405,7 @@ impl FigureKind {
         match self {
             FigureKind::Queue => &[Port, Input],
             FigureKind::Throughput | FigureKind::Shares => &[Flow, Port],
-            FigureKind::Limit | FigureKind::Arrivals => &[Flow],
+            FigureKind::Limit | FigureKind::Arrivals | FigureKind::Slowdown => &[Flow],
             FigureKind::Pause => &[Port, Input],
             FigureKind::Tree => &[Port],
             FigureKind::Cnms => &[Flow, Port, Input],

@@ -18,7 +18,7 @@ pub mod recording;
 pub mod select;
 pub mod sink;
 
-pub use catalog::{Catalog, Entity, EntityClass, EntityId, EntityKind};
+pub use catalog::{Catalog, Entity, EntityClass, EntityId, EntityKind, Message};
 pub use digest::{Digest, Digester};
 pub use disk::{DiskWriter, read_manifest, read_run, read_summary};
 pub use error::{Difference, Fault, RecordError};

@@ -31,6 +31,7 @@ pub(crate) fn catalog() -> Catalog {
             priority: 3,
             demand_bps: (from == "h1").then_some(9_000_000_000),
             frame_bytes: 1500,
+            message: None,
         },
     };
     let ports = ends.map(port);

@@ -3,8 +3,8 @@
 
 use crate::fairness::Fairness;
 use crate::figure::Drawn;
-use crate::metric::{self, PS};
-use quell_record::claim::{Claim, FairShare, FigureSpec, Window};
+use crate::metric::{self, Messages, PS};
+use quell_record::claim::{Claim, FairShare, FigureSpec, Measure, Reduce, Window};
 use quell_record::{EntityClass, EntityId, EntityKind, FlowTotals, Quantity, Recording};
 use serde::{Deserialize, Serialize};
 
@@ -154,9 +154,17 @@ impl Taken {
             Ok(entities) => (entities, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
+        let messages = measure.metric.of_messages().map(|_| Messages::of(recording));
         let take = |entity, window| {
-            metric::measure(recording, &measure.metric, entity, window).map_err(|why| why.to_string())
+            let value = match &messages {
+                Some(messages) => messages.measure(&measure.metric, entity),
+                None => metric::measure(recording, &measure.metric, entity, window),
+            };
+            value.map_err(|why| why.to_string())
         };
+        if messages.is_some() && is_one_of_one(measure.reduce) && problem.is_none() {
+            return Taken::of_many(recording, measure, &entities, &take);
+        }
         let others = measure.against.as_ref().map(|it| it.check(&recording.catalog, classes));
         let over_others = |value: f64, window| -> Result<f64, String> {
             let others = match &others {
@@ -172,7 +180,10 @@ impl Taken {
         };
         let take_in = |window: Window| {
             let value = |&entity: &EntityId| take(entity, window).and_then(|it| over_others(it, window));
-            entities.iter().map(value).collect()
+            let concerned = entities
+                .iter()
+                .filter(|it| measure.metric.concerns(&recording.catalog.get(**it).kind, window));
+            concerned.map(value).collect()
         };
         Taken {
             values: measure.over.iter().map(|&window| take_in(window)).collect(),
@@ -181,6 +192,41 @@ impl Taken {
             problem,
         }
     }
+}
+
+impl Taken {
+    /// Thousands of flows as the one number that they come to in each window.
+    fn of_many(
+        recording: &Recording,
+        measure: &Measure,
+        entities: &[EntityId],
+        take: &dyn Fn(EntityId, Window) -> Result<f64, String>,
+    ) -> Taken {
+        let mut most = 0;
+        let values = measure.over.iter().map(|&window| {
+            let concerned = entities
+                .iter()
+                .filter(|it| measure.metric.concerns(&recording.catalog.get(**it).kind, window));
+            let values: Result<Vec<f64>, String> = concerned.map(|&it| take(it, window)).collect();
+            let reduced = values.and_then(|values| {
+                most = most.max(values.len());
+                metric::reduce(&values, measure.reduce).map_err(|why| why.to_string())
+            });
+            vec![reduced.map(|it| it[0])]
+        });
+        let values = values.collect();
+        Taken {
+            entities: vec![format!("{most} flows")],
+            windows: measure.over.clone(),
+            values,
+            problem: None,
+        }
+    }
+}
+
+/// Whether a reduced value reduces to itself.
+fn is_one_of_one(how: Reduce) -> bool {
+    matches!(how, Reduce::Sum | Reduce::Mean | Reduce::Min | Reduce::Max | Reduce::Quantile(_))
 }
 
 impl Totals {
@@ -298,6 +344,7 @@ mod tests {
                 priority: 0,
                 demand_bps: None,
                 frame_bytes: 1500,
+                message: None,
             },
         };
         let entities = ["f1", "f2", "f3"].map(flow).to_vec();

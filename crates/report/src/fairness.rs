@@ -203,6 +203,7 @@ mod tests {
                 priority: 0,
                 demand_bps: None,
                 frame_bytes: 1500,
+                message: None,
             },
         };
         let port = Entity {

@@ -32,6 +32,7 @@ fn catalog() -> Catalog {
             priority: 0,
             demand_bps: Some(4_000_000_000),
             frame_bytes: 1500,
+            message: None,
         },
     }));
     Catalog { entities, overhead_bytes: 0 }

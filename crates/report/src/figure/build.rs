@@ -1,5 +1,6 @@
 //! From the runs of all configurations to figures.
 
+use super::drawn::SLOWDOWN_QUANTILES;
 use super::tree::{self, Grove};
 use super::{Bar, Body, Drawn, DrawnLine, Figure, Group, Line, Panel, Reference};
 use crate::extract::Extract;
@@ -41,7 +42,8 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
             tree_note = note;
             panels
         }
-        FigureKind::Shares => bar_panels(&parts, &mut palette),
+        FigureKind::Shares => bar_panels(&parts, &mut palette, ""),
+        FigureKind::Slowdown => slowdown_panels(&parts, &mut palette),
         FigureKind::Pause => row_panels(&parts),
         _ if spec.overlay => vec![overlay(&parts, &mut palette)],
         _ => parts.iter().map(|part| panel(part, Body::Lines(part.lines(&mut palette)))).collect(),
@@ -64,7 +66,7 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
                 Unit::BitsPerSecond
             }
             FigureKind::Pause | FigureKind::Tree => Unit::Fraction,
-            FigureKind::Cnms => Unit::Plain,
+            FigureKind::Cnms | FigureKind::Slowdown => Unit::Plain,
         },
         panels,
     };
@@ -201,7 +203,19 @@ fn overlay(parts: &[Part<'_>], palette: &mut Palette) -> Panel {
     all
 }
 
-fn bar_panels(parts: &[Part<'_>], palette: &mut Palette) -> Vec<Panel> {
+/// A panel for the median and one for the tail, each with a bar for each class of sizes.
+fn slowdown_panels(parts: &[Part<'_>], palette: &mut Palette) -> Vec<Panel> {
+    let mut panels = Vec::new();
+    for (quantile, title) in SLOWDOWN_QUANTILES.iter().map(|it| (it.0, it.2)) {
+        let mut drawn = bar_panels(parts, palette, &format!(", {quantile}"));
+        drawn.iter_mut().for_each(|panel| title.clone_into(&mut panel.title));
+        panels.extend(drawn);
+    }
+    panels
+}
+
+/// Bars of those that end so, named without it.
+fn bar_panels(parts: &[Part<'_>], palette: &mut Palette, ending: &str) -> Vec<Panel> {
     let mut panels: Vec<Panel> = Vec::new();
     let mut bars_in_last = MOST_BARS_A_PANEL;
     for part in parts {
@@ -211,6 +225,7 @@ fn bar_panels(parts: &[Part<'_>], palette: &mut Palette) -> Vec<Panel> {
             .filter_map(|name| {
                 let values: Vec<f64> =
                     part.lines_named(name).filter_map(|line| line.values.first().copied()).collect();
+                let name = name.strip_suffix(ending)?;
                 let colour = palette.colour(name);
                 let (value, range) = (stats::median(&values)?, stats::range(&values)?);
                 Some(Bar { name: name.to_owned(), value, range, colour, dashed: false })
@@ -288,7 +303,7 @@ fn caption(kind: FigureKind, parts: &[Part<'_>], has_bands: bool) -> String {
         FigureKind::Pause => {
             sentences.push("Black while held; grey where held part of an interval.".to_owned());
         }
-        FigureKind::Shares if most > 1 => {
+        FigureKind::Shares | FigureKind::Slowdown if most > 1 => {
             sentences.push(format!("Bars: median of {runs}; whiskers: least and greatest."));
         }
         _ if most > 1 && !has_bands => {

@@ -1,9 +1,11 @@
 //! What one run contributes to a figure: series cut down to a thousand points with their peaks kept.
 
 use super::tree::{self, Twig};
-use crate::metric::{PS, raw_factor, stats};
+use crate::metric::{Messages, PS, raw_factor, stats};
 use crate::unit::Unit;
-use quell_record::claim::{Bound, Claim, ConvergingSeries, FigureKind, FigureSpec, Metric, Reduce, Window};
+use quell_record::claim::{
+    Bound, Claim, ConvergingSeries, FigureKind, FigureSpec, Metric, Reduce, SizeClass, Window,
+};
 use quell_record::{EntityClass, EntityId, EventKind, Quantity, Recording};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -61,8 +63,8 @@ impl Drawn {
         let entities = spec.of.resolve(&recording.catalog, spec.kind.classes());
         let samples = recording.covering(window);
         let buckets = match spec.kind {
-            FigureKind::Shares if samples.is_empty() => Vec::new(),
-            FigureKind::Shares => vec![samples.clone()],
+            FigureKind::Shares | FigureKind::Slowdown if samples.is_empty() => Vec::new(),
+            FigureKind::Shares | FigureKind::Slowdown => vec![samples.clone()],
             FigureKind::Cnms => buckets(recording, samples.clone(), MOST_COUNTS),
             _ => buckets(recording, samples.clone(), MOST_POINTS),
         };
@@ -70,6 +72,7 @@ impl Drawn {
             && !matches!(spec.kind, FigureKind::Shares | FigureKind::Cnms | FigureKind::Pause);
         let (lines, twigs) = match spec.kind {
             FigureKind::Tree => (Vec::new(), tree::take(recording, &entities, &buckets)),
+            FigureKind::Slowdown => (slowdowns(recording, &entities, window), Vec::new()),
             kind => {
                 let line = |&entity| line(recording, kind, entity, &buckets, several);
                 (entities.iter().filter_map(line).collect(), Vec::new())
@@ -122,7 +125,7 @@ fn line(
     several: bool,
 ) -> Option<DrawnLine> {
     let named = recording.catalog.get(entity);
-    let quantity = quantity(kind, named.class());
+    let quantity = quantity(kind, named.class())?;
     let series = recording.series(entity, quantity)?;
     // What a sample must be multiplied with, once it is over the picoseconds it stands for.
     let per_ps = match kind {
@@ -130,7 +133,7 @@ fn line(
         FigureKind::Arrivals => Some(8.0 * PS * raw_factor(&recording.catalog, entity)?),
         FigureKind::Pause => Some(1.0),
         FigureKind::Cnms => Some(PS / 1000.0),
-        FigureKind::Queue | FigureKind::Limit | FigureKind::Tree => None,
+        FigureKind::Queue | FigureKind::Limit | FigureKind::Tree | FigureKind::Slowdown => None,
     };
     let over = |samples: Range<usize>| {
         let spans = samples.clone().map(|it| recording.interval(it).ps() as f64);
@@ -160,8 +163,9 @@ fn line(
     Some(DrawnLine { name: named.name.clone(), values, range })
 }
 
-fn quantity(kind: FigureKind, class: EntityClass) -> Quantity {
-    match (kind, class) {
+/// The series that a figure draws; none if it is no series.
+fn quantity(kind: FigureKind, class: EntityClass) -> Option<Quantity> {
+    Some(match (kind, class) {
         (FigureKind::Queue | FigureKind::Tree, _) => Quantity::QueueMeanBytes,
         (FigureKind::Throughput | FigureKind::Shares, EntityClass::Flow) => Quantity::DeliveredBytes,
         (FigureKind::Throughput | FigureKind::Shares, _) => Quantity::TxBytes,
@@ -171,7 +175,44 @@ fn quantity(kind: FigureKind, class: EntityClass) -> Quantity {
         (FigureKind::Pause, _) => Quantity::PausedPs,
         (FigureKind::Cnms, EntityClass::Flow) => Quantity::CnmsReceived,
         (FigureKind::Cnms, _) => Quantity::CnmsSent,
+        (FigureKind::Slowdown, _) => return None,
+    })
+}
+
+/// The classes of sizes that are usual where slowdowns are compared, by their ends.
+const SIZES: [(&str, u64); 5] = [
+    ("< 1 kB", 1_000),
+    ("1-10 kB", 10_000),
+    ("10-100 kB", 100_000),
+    ("0.1-1 MB", 1_000_000),
+    ("> 1 MB", u64::MAX),
+];
+
+/// What is drawn of the slowdowns of a class: its name in data, where it lies, its name on a panel.
+pub(super) const SLOWDOWN_QUANTILES: [(&str, f64, &str); 2] =
+    [("p50", 0.5, "median"), ("p99", 0.99, "99th percentile")];
+
+/// The median and the 99th percentile of the slowdown of the messages of each class of sizes.
+fn slowdowns(recording: &Recording, flows: &[EntityId], window: Window) -> Vec<DrawnLine> {
+    let messages = Messages::of(recording);
+    let mut lines = Vec::new();
+    let mut least = 0;
+    for (name, below) in SIZES {
+        let metric = Metric::Slowdown(SizeClass { least, below });
+        least = below;
+        let concerned = flows.iter().filter(|it| metric.concerns(&recording.catalog.get(**it).kind, window));
+        let slowdowns: Vec<f64> = concerned.filter_map(|&it| messages.slowdown(it).ok()).collect();
+        for (quantile, q, _) in SLOWDOWN_QUANTILES {
+            if let Some(value) = stats::quantile(&slowdowns, q).filter(|it| it.is_finite()) {
+                lines.push(DrawnLine {
+                    name: format!("{name}, {quantile}"),
+                    values: vec![value],
+                    range: None,
+                });
+            }
+        }
     }
+    lines
 }
 
 /// Puts together what would be too much to tell apart.
@@ -201,6 +242,11 @@ fn arrange(spec: &FigureSpec, configuration: &str, lines: Vec<DrawnLine>) -> (Ve
             };
             let bars = vec![bar("least", 0.0), bar("median", 0.5), bar("greatest", 1.0)];
             (bars, format!("Bars: the least, the median and the greatest of {count}."))
+        }
+        FigureKind::Slowdown => {
+            let note =
+                "Flows by their payload. A quantile that lies with flows that never ended is not drawn.";
+            (lines, note.to_owned())
         }
         FigureKind::Shares | FigureKind::Tree => (lines, String::new()),
         _ if spec.overlay && count > 0 => {

@@ -159,6 +159,7 @@ impl Figure {
             FigureKind::Shares if self.unit == Unit::Fraction => "distance",
             FigureKind::Shares => "mean rate",
             FigureKind::Tree => "share of time congested or held",
+            FigureKind::Slowdown => "slowdown",
         }
     }
 
@@ -167,7 +168,7 @@ impl Figure {
     pub fn overlaid(&self, other: &Figure, names: [&str; 2]) -> Figure {
         let mut both = self.clone();
         let [first, second] = match self.kind {
-            FigureKind::Shares => ["Full", "Pale"],
+            FigureKind::Shares | FigureKind::Slowdown => ["Full", "Pale"],
             FigureKind::Pause => ["Black", "Orange"],
             FigureKind::Tree => ["First", "Second"],
             _ => ["Solid", "Dashed"],

@@ -3,7 +3,10 @@
 //!
 //! A number that does not exist is an [`Unmeasured`] that says why; nothing here is ever NaN or infinite.
 
+mod messages;
 pub mod stats;
+
+pub use messages::Messages;
 
 use crate::correlate::Correlation;
 use crate::unit::Unit;
@@ -88,8 +91,17 @@ pub fn measure(
         Metric::Settled { target, within, quiet_ps, skip_ps } => {
             view.settled(*target, *within, *quiet_ps, *skip_ps)?
         }
+        Metric::CompletionTime(_) | Metric::Slowdown(_) | Metric::Finished(_) => {
+            Messages::of(recording).measure(metric, entity)?
+        }
     };
-    let may_be_never = matches!(metric, Metric::Convergence { .. } | Metric::Recovery { .. });
+    let may_be_never = matches!(
+        metric,
+        Metric::Convergence { .. }
+            | Metric::Recovery { .. }
+            | Metric::CompletionTime(_)
+            | Metric::Slowdown(_)
+    );
     if value.is_finite() || (may_be_never && value == NEVER) {
         Ok(value)
     } else {
@@ -107,6 +119,7 @@ pub fn reduce(values: &[f64], how: Reduce) -> Result<Vec<f64>, Unmeasured> {
         Reduce::Max => stats::range(values).map(|(_, high)| high),
         Reduce::Jain => stats::jain(values),
         Reduce::MaxOverMin => stats::max_over_min(values),
+        Reduce::Quantile(thousandths) => stats::quantile(values, f64::from(thousandths) / 1000.0),
     };
     match one {
         Some(value) => Ok(vec![value]),
@@ -125,20 +138,24 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         Metric::Throughput | Metric::SendRate | Metric::ArrivalRate | Metric::Limit | Metric::LimitLow => {
             Unit::BitsPerSecond
         }
-        Metric::DemandShare | Metric::DeliveredShare | Metric::Utilisation | Metric::Settled { .. } => {
-            Unit::Fraction
-        }
+        Metric::DemandShare
+        | Metric::DeliveredShare
+        | Metric::Utilisation
+        | Metric::Settled { .. }
+        | Metric::Finished(_) => Unit::Fraction,
         Metric::ThroughputCv
         | Metric::ArrivalCv
         | Metric::CnmsPerMegabyte
         | Metric::CulpritReads
-        | Metric::Correlation { .. } => Unit::Plain,
+        | Metric::Correlation { .. }
+        | Metric::Slowdown(_) => Unit::Plain,
         Metric::Queue | Metric::QueuePeak | Metric::QueueLow | Metric::QueueDeviation => Unit::Bytes,
         Metric::Period
         | Metric::PauseTime
         | Metric::Latency
         | Metric::Convergence { .. }
-        | Metric::Recovery { .. } => Unit::Seconds,
+        | Metric::Recovery { .. }
+        | Metric::CompletionTime(_) => Unit::Seconds,
         Metric::PauseCount | Metric::Cnms | Metric::Loss | Metric::Frames | Metric::Reordered => Unit::Count,
     }
 }
@@ -187,6 +204,11 @@ pub enum Unmeasured {
         /// What it lacked, as the end of a sentence.
         what: &'static str,
     },
+    /// It is not known what the flow would take on an idle network.
+    NoIdeal {
+        /// The flow.
+        entity: String,
+    },
     /// No values to reduce.
     NoValues,
     /// All values are zero where a share was asked.
@@ -215,6 +237,9 @@ impl fmt::Display for Unmeasured {
             }
             Unmeasured::Nothing { entity, window, what } => {
                 write!(f, "`{entity}` {what} in {}", Span(*window))
+            }
+            Unmeasured::NoIdeal { entity } => {
+                write!(f, "what `{entity}` takes on an idle network is not known")
             }
             Unmeasured::NoValues => f.write_str("there is nothing to take it of"),
             Unmeasured::AllZero => f.write_str("all values are zero"),

@@ -18,6 +18,7 @@ fn catalog() -> Catalog {
             priority: 0,
             demand_bps,
             frame_bytes: 1500,
+            message: None,
         },
     };
     let port =

@@ -27,6 +27,7 @@ fn recording(values: &[i64], steps: &[u64]) -> Recording {
         priority: 0,
         demand_bps: None,
         frame_bytes: 1500,
+        message: None,
     };
     let entities =
         vec![Entity { name: "s->h".into(), kind: port }, Entity { name: "g->h".into(), kind: flow }];

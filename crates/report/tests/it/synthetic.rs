@@ -53,6 +53,7 @@ impl Star {
                 priority: 0,
                 demand_bps: Some((8e9 / self.senders as f64) as u64),
                 frame_bytes: 1500,
+                message: None,
             },
         }));
         Catalog { entities, overhead_bytes: 0 }

@@ -1,10 +1,11 @@
 //! What a run of a plan will record: every port, input and flow by name.
 
+use super::ideal::{self, Paths};
 use super::plan::{Buffering, Flow, InnerNode, Link, NodeId, Pattern, Plan, Source};
 use crate::traffic::flows::ListedFlow;
 use crate::traffic::trace;
-use quell_proto::units::{Priority, Rate};
-use quell_record::{Catalog, Entity, EntityKind};
+use quell_proto::units::{Duration, Priority, Rate};
+use quell_record::{Catalog, Entity, EntityKind, Message};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The far end of all links of a router, in names.
@@ -92,8 +93,9 @@ impl Plan {
         }
         let demands = self.demands();
         let frames = self.frame_lengths();
-        entities.extend(self.flows.iter().zip(demands).zip(frames).map(
-            |((flow, demand_bps), frame_bytes)| Entity {
+        let messages = self.messages();
+        entities.extend(self.flows.iter().zip(demands).zip(frames).zip(messages).map(
+            |(((flow, demand_bps), frame_bytes), message)| Entity {
                 name: flow.name.clone(),
                 kind: EntityKind::Flow {
                     from: self.hosts[flow.from.0 as usize].name.clone(),
@@ -101,18 +103,40 @@ impl Plan {
                     priority: flow.priority.get(),
                     demand_bps,
                     frame_bytes,
+                    message,
                 },
             },
         ));
         Catalog { entities, overhead_bytes: self.overhead.get() }
     }
 
-    /// The flows that end by themselves, as a table that a trace is read from; sizes are octets of frames.
+    /// The message of each flow that ends by itself.
+    fn messages(&self) -> Vec<Option<Message>> {
+        let mut messages = vec![None; self.flows.len()];
+        let mut paths = None;
+        for source in &self.sources {
+            if let ([flow], Some((start, payload)), Some(octets)) =
+                (&source.flows[..], ideal::message(source), source.message)
+            {
+                let to = self.flows[flow.0 as usize].to;
+                let ideal = paths.get_or_insert_with(|| Paths::new(self)).ideal(source, to, octets);
+                messages[flow.0 as usize] = Some(Message {
+                    bytes: payload.get(),
+                    start_ps: start.ps(),
+                    ideal_ps: ideal.map(Duration::ps),
+                });
+            }
+        }
+        messages
+    }
+
+    /// The flows that end by themselves, as a table that a trace is read from; sizes are payload.
     pub fn flow_table(&self) -> String {
         let listed = self.sources.iter().filter_map(|source| {
             let [flow] = source.flows[..] else { return None };
             let Flow { from, to, priority, .. } = self.flows[flow.0 as usize];
-            Some((ListedFlow { start: source.start, from, to, size: source.message? }, priority))
+            let (start, size) = ideal::message(source)?;
+            Some((ListedFlow { start, from, to, size }, priority))
         });
         trace::write(listed, |host| self.name(NodeId::Host(host)))
     }

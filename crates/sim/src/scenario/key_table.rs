@@ -98,6 +98,7 @@ const CONVERGING: &[When] = &[Is("metric", &["convergence"])];
 const AIMED: &[When] = &[Is("metric", &["convergence", "recovery", "settled"])];
 const CORRELATED: &[When] = &[Is("metric", &["correlation", "correlation-rising"])];
 const RECOVERY: &[When] = &[Is("metric", &["recovery"])];
+const OF_MESSAGES: &[When] = &[Is("metric", &["completion", "slowdown", "finished"])];
 const SETTLED: &[When] = &[Is("metric", &["settled"])];
 
 const MIB: &str = "802.1Q 32 (802.1Qau), IEEE8021-CN-MIB";
@@ -361,6 +362,7 @@ pub(super) const KEYS: &[Key] = &[
     key("expect", "with", Form::Text, Required, "The port or input whose queue the flows are compared with.").when(CORRELATED),
     key("expect", "step", TIME, By("10ms"), "Length of the steps by which they are compared.").when(CORRELATED),
     key("expect", "span", TIME, Required, "The time over which throughput is averaged.").when(RECOVERY),
+    key("expect", "sizes", Form::Text, Optional("every size"), "Which flows by their payload, such as `10kB..100kB`: from the first on, and below the second.").when(OF_MESSAGES),
     key("expect", "quiet", TIME, Required, "Time without another change that makes a case count.").when(SETTLED),
     key("expect", "skip", OFFSET, Required, "Time after a change that is not looked at.").when(SETTLED),
 
@@ -371,7 +373,7 @@ pub(super) const KEYS: &[Key] = &[
     key("fair", "span", TIME, By("10ms"), "The time over which throughput is averaged for that."),
     key("fair", "when", Form::Selection, Optional("in all configurations"), "In which configurations."),
 
-    key("figure", "kind", Form::Word(&["queue", "throughput", "arrivals", "limit", "pause", "cnms", "shares", "tree"]), Required, "What is drawn; `arrivals` is the raw rate of flows into their first switch, overhead counted; `tree` shows which ports are congested or held paused, each under the queue behind it."),
+    key("figure", "kind", Form::Word(&["queue", "throughput", "arrivals", "limit", "pause", "cnms", "shares", "tree", "slowdown"]), Required, "What is drawn; `slowdown` is that of finite flows by size, `arrivals` is the raw rate of flows into their first switch, overhead counted; `tree` shows which ports are congested or held paused, each under the queue behind it."),
     key("figure", "of", Form::Text, By("*"), "Of which flows, ports or inputs, as in `expect.of`."),
     key("figure", "title", Form::Text, Optional("made from the rest"), "Its caption."),
     key("figure", "shows", Form::Text, Optional("it is ours"), "The figure or statement of the source that it redraws, by page; a reproduction page has those that redraw one."),

@@ -4,8 +4,9 @@ use super::problem::{either, suggest};
 use super::section::Section;
 use super::units::{Kind, Quantity, UnitError};
 use super::value::{Data, Value};
+use quell_proto::units::Bytes;
 use quell_record::Selector;
-use quell_record::claim::{ConvergingSeries, Metric, Reduce, Side};
+use quell_record::claim::{ConvergingSeries, Metric, Reduce, Side, SizeClass};
 
 /// A metric as written, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +87,21 @@ pub const METRICS: &[MetricName] = &[
     metric("loss", Unit::Number, "Flows: frames lost. Ports and inputs: frames dropped there."),
     metric("frames", Unit::Number, "Flows: frames delivered."),
     metric("reordered", Unit::Number, "Flows: frames delivered out of order, over the whole run."),
+    metric(
+        "completion",
+        Unit::Time,
+        "Flows that end by themselves, of `sizes`: time from the start until the last octet was delivered; never, if it was not.",
+    ),
+    metric(
+        "slowdown",
+        Unit::Number,
+        "Flows that end by themselves, of `sizes`: that time over what it takes on an idle network.",
+    ),
+    metric(
+        "finished",
+        Unit::Number,
+        "Flows that end by themselves, of `sizes`: 1 if they did, 0 if not; `mean(finished)` is the share that did.",
+    ),
     metric("latency", Unit::Time, "Flows: mean time from adapter to receiver, over the whole run."),
     metric(
         "correlation",
@@ -112,7 +128,7 @@ pub const METRICS: &[MetricName] = &[
     ),
 ];
 
-const REDUCERS: [(&str, Reduce); 7] = [
+const REDUCERS: [(&str, Reduce); 11] = [
     ("each", Reduce::Each),
     ("sum", Reduce::Sum),
     ("mean", Reduce::Mean),
@@ -120,6 +136,10 @@ const REDUCERS: [(&str, Reduce); 7] = [
     ("max", Reduce::Max),
     ("jain", Reduce::Jain),
     ("max/min", Reduce::MaxOverMin),
+    ("median", Reduce::Quantile(500)),
+    ("p95", Reduce::Quantile(950)),
+    ("p99", Reduce::Quantile(990)),
+    ("p99.9", Reduce::Quantile(999)),
 ];
 
 /// The name of the metric, without what reduces it or what it is of.
@@ -249,9 +269,34 @@ impl Words {
                 quiet_ps: section.time("quiet")?.ps(),
                 skip_ps: section.time("skip")?.ps(),
             },
+            "completion" => Metric::CompletionTime(sizes(section).ok()?),
+            "slowdown" => Metric::Slowdown(sizes(section).ok()?),
+            "finished" => Metric::Finished(sizes(section).ok()?),
             _ => return None,
         })
     }
+}
+
+/// The sizes that a claim about messages is about, such as `10kB..100kB`; either end may be left out.
+pub(crate) fn sizes(section: &Section) -> Result<SizeClass, (String, Option<String>)> {
+    let Some(text) = section.text("sizes") else { return Ok(SizeClass::ALL) };
+    let hint = || {
+        Some(
+            "such as `10kB..100kB`, from the first on and below the second; either may be left out"
+                .to_owned(),
+        )
+    };
+    let (least, below) =
+        text.split_once("..").ok_or_else(|| ("no two sizes with `..` between them".to_owned(), hint()))?;
+    let end = |text: &str, open: u64| match text.trim() {
+        "" => Ok(open),
+        text => super::units::size(text).map(Bytes::get).map_err(|error| error.explain(Kind::Size)),
+    };
+    let sizes = SizeClass { least: end(least, 0)?, below: end(below, u64::MAX)? };
+    if sizes.least >= sizes.below {
+        return Err(("its end is not above its start".to_owned(), hint()));
+    }
+    Ok(sizes)
 }
 
 fn series_of(word: &str) -> Option<ConvergingSeries> {

@@ -8,6 +8,7 @@
 mod catalog;
 mod configurations;
 mod explain;
+mod ideal;
 mod key_table;
 mod keys;
 mod metric;

@@ -360,6 +360,8 @@ pub struct Source {
     pub stop: Instant,
     /// It ends after this much was offered, if set.
     pub message: Option<Bytes>,
+    /// Octets of each frame that are not payload of the message.
+    pub header: Bytes,
 }
 
 /// When the frames of a source come.

@@ -1,12 +1,12 @@
 //! `[[expect]]`, `[[fair]]` and `[[figure]]`: what must come out, what would be fair, and what is drawn.
 
 use super::configurations::{Axes, Chosen};
-use super::metric::{Unit, Words};
+use super::metric::{self, Unit, Words};
 use super::problem::Log;
 use super::section::Section;
 use super::units::{Ratio, Span};
 use super::value::{Data, Value};
-use quell_proto::units::Duration;
+use quell_proto::units::{Duration, Instant};
 use quell_record::claim::{
     Across, Bound, FairShare, FigureKind, FigureSpec, Measure, Metric, Reduce, Window,
 };
@@ -49,6 +49,17 @@ pub(crate) fn claim(section: &Section, setting: &Setting<'_>, log: &mut Log) -> 
         Some(value) => Some(number(section, "target", value, words.target_unit(), log)?),
         None => None,
     };
+    if let Err((message, hint)) = metric::sizes(section) {
+        let shown = section.text("sizes").unwrap_or_default();
+        log.wrong(
+            section.origin_of("sizes"),
+            format!("`{}` is `{shown}`: {message}", section.path_of("sizes")),
+        );
+        if let Some(hint) = hint {
+            log.hint(hint);
+        }
+        return None;
+    }
     let metric = words.metric(section, target)?;
     let of = Selector(section.text("of")?.to_owned());
     let entities = match of.check(setting.catalog, metric.classes()) {
@@ -85,6 +96,16 @@ pub(crate) fn claim(section: &Section, setting: &Setting<'_>, log: &mut Log) -> 
         }
         None => vec![Window { from_ps: 0, to_ps: setting.length.ps() }],
     };
+    let none = |window: &&Window| {
+        !entities.iter().any(|id| metric.concerns(&setting.catalog.get(*id).kind, **window))
+    };
+    if let Some(empty) = over.iter().find(none) {
+        let (from, to) = (Instant::from_ps(empty.from_ps), Instant::from_ps(empty.to_ps));
+        let message = format!("`{path}` is `{text}`, and no such flow of these sizes starts in {from}..{to}");
+        log.wrong(section.origin_of("metric"), message)
+            .hint("it is measured on flows with a `message`, or of `pattern` `flows` or `trace`");
+        return None;
+    }
     let whole = over.iter().all(|window| (window.from_ps, window.to_ps) == (0, setting.length.ps()));
     let is_flow = |id: &EntityId| setting.catalog.get(*id).class() == EntityClass::Flow;
     let told = setting.flow_series || (whole && metric.is_in_totals());
@@ -135,6 +156,7 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
         "pause" => FigureKind::Pause,
         "cnms" => FigureKind::Cnms,
         "tree" => FigureKind::Tree,
+        "slowdown" => FigureKind::Slowdown,
         _ => FigureKind::Shares,
     };
     let of = Selector(section.text("of")?.to_owned());
@@ -321,5 +343,6 @@ fn in_words(section: &Section, metric: &str, reduce: Reduce) -> String {
     } else {
         String::new()
     };
-    format!("{metric} of {of}{each}{bound}")
+    let sizes = section.text("sizes").map_or_else(String::new, |sizes| format!(" of {sizes}"));
+    format!("{metric} of {of}{sizes}{each}{bound}")
 }

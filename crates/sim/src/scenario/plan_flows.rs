@@ -91,6 +91,7 @@ impl Traffic {
                     start,
                     stop,
                     message: None,
+                    header: Bytes::ZERO,
                     multicast: false,
                 });
             }
@@ -168,6 +169,7 @@ impl Traffic {
                 start: it.start,
                 stop: Instant::from_ps(setting.length.ps()),
                 message: Some(sending.octets(it.size)),
+                header: sending.header,
                 multicast: false,
             });
         }

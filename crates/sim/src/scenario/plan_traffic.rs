@@ -129,6 +129,7 @@ impl Traffic {
                     start,
                     stop,
                     message,
+                    header: Bytes::ZERO,
                 });
             }
         }

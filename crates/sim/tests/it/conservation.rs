@@ -206,6 +206,7 @@ fn add_source(plan: &mut Plan, priorities: &[Priority], draw: &mut Draw) {
         start: Instant::from_ps(draw.below(200_000_000)),
         stop: Instant::START + SOURCES_END,
         message: (draw.below(4) == 0).then(|| Bytes::new(frame * draw.between(1, 100))),
+        header: Bytes::ZERO,
     });
 }
 

@@ -101,6 +101,7 @@ pub(crate) fn add_flow(plan: &mut Plan, from: u32, to: u32, pattern: Pattern, st
         start,
         stop: Instant::NEVER,
         message: None,
+        header: Bytes::ZERO,
     });
     plan.sources.len() - 1
 }

@@ -5,6 +5,7 @@ use super::{request, said as told};
 use crate::scenario::{Request, read};
 use insta::assert_snapshot;
 use quell_proto::units::{Bytes, Instant};
+use quell_record::{EntityKind, Message};
 use std::collections::BTreeSet;
 
 const SIZES: &str = "bytes,cumulative_probability\n0,0\n10000,0.5\n30000,1\n";
@@ -72,8 +73,8 @@ fn drawn_flows_are_finite_and_offer_their_load_in_every_cluster() {
 fn a_draw_decides_what_is_sent() {
     let traffic =
         |draw: u32| format!("pattern = \"flows\"\nsizes = \"sizes.csv\"\nload = \"10%\"\ndraw = {draw}");
-    assert_eq!(plan(CLOS, &traffic(1)), plan(CLOS, &traffic(1)));
-    assert_ne!(plan(CLOS, &traffic(1)), plan(CLOS, &traffic(2)));
+    assert!(plan(CLOS, &traffic(1)) == plan(CLOS, &traffic(1)));
+    assert!(plan(CLOS, &traffic(1)) != plan(CLOS, &traffic(2)));
 }
 
 #[test]
@@ -101,11 +102,58 @@ fn flows_written_as_a_table_are_sent_alike() {
     let table = drawn.flow_table();
     assert!(table.starts_with("start_ns,from,to,bytes,priority\n"), "{table}");
     let read_back = |_: &str| Some(table.clone());
-    let text = scenario(CLOS, "pattern = \"trace\"\nfile = \"drawn.csv\"");
+    let text = scenario(CLOS, "pattern = \"trace\"\nfile = \"drawn.csv\"\nheader = \"48B\"");
     let read = read(Request { base: &read_back, ..request(&text) });
     let traced = read.unwrap_or_else(|problems| panic!("{problems}")).configurations.remove(0).plan;
     assert!(drawn.flows.len() > 100);
-    assert_eq!(traced, drawn);
+    assert!(traced == drawn, "what was read back differs");
+}
+
+#[test]
+fn what_a_flow_takes_on_an_idle_network_is_in_the_catalogue() {
+    let plan = plan(STAR, "pattern = \"trace\"\nfile = \"flows.csv\"\nframe = \"1048B\"\nheader = \"48B\"");
+    let catalog = plan.catalog();
+    let messages: Vec<Message> = catalog
+        .entities
+        .iter()
+        .filter_map(|it| match it.kind {
+            EntityKind::Flow { message, .. } => message,
+            _ => None,
+        })
+        .collect();
+    // Two links of 1 us and 100 Gb/s: 1047 octets pass both; 2 * 1048 + 548 pass one after the other.
+    let octets = |count: u64| count * 80;
+    assert_eq!(
+        messages[0],
+        Message { bytes: 999, start_ps: 5_000_000, ideal_ps: Some(2_000_000 + octets(2 * 1047)) }
+    );
+    let second = 2_000_000 + octets(3 * 1048 + 548);
+    assert_eq!(messages[1], Message { bytes: 2500, start_ps: 7_000_000, ideal_ps: Some(second) });
+}
+
+#[test]
+fn claims_about_messages_name_their_sizes() {
+    let traffic = "pattern = \"trace\"\nfile = \"flows.csv\"\n[[expect]]\nmetric = \"p99(slowdown)\"\n";
+    let said = |more: &str| said(STAR, &format!("{traffic}{more}"));
+    assert_snapshot!(said("sizes = \"1kB..10kB\"\nat_most = 3"), @"
+    nothing
+    ");
+    assert_snapshot!(said("sizes = \"10kB\""), @"
+    a.toml:12: `expect.0.sizes` is `10kB`: no two sizes with `..` between them
+    hint: such as `10kB..100kB`, from the first on and below the second; either may be left out
+    ");
+    assert_snapshot!(said("sizes = \"10kB..1kB\""), @"
+    a.toml:12: `expect.0.sizes` is `10kB..1kB`: its end is not above its start
+    hint: such as `10kB..100kB`, from the first on and below the second; either may be left out
+    ");
+    assert_snapshot!(said("sizes = \"1MB..\""), @"
+    a.toml:11: `expect.0.metric` is `p99(slowdown)`, and no such flow of these sizes starts in 0ps..1ms
+    hint: it is measured on flows with a `message`, or of `pattern` `flows` or `trace`
+    ");
+    assert_snapshot!(told(&scenario(STAR, "from = \"h1\"\nto = \"h2\"\n[[expect]]\nmetric = \"completion\"")), @"
+    a.toml:11: `expect.0.metric` is `completion`, and no such flow of these sizes starts in 0ps..1ms
+    hint: it is measured on flows with a `message`, or of `pattern` `flows` or `trace`
+    ");
 }
 
 #[test]
