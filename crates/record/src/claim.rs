@@ -91,6 +91,8 @@ pub enum Metric {
     PauseTime,
     /// Inputs: number of times PAUSE was asserted in the window (refreshes not counted).
     PauseCount,
+    /// Ports: how often the port was found in a circle of ports that wait for each other.
+    Deadlocks,
     /// Flows: notifications received. Ports and inputs: notifications sent.
     Cnms,
     /// Flows: notifications received for each megabyte that left the adapter.
@@ -201,7 +203,7 @@ impl Metric {
             | Metric::QueueDeviation
             | Metric::Period
             | Metric::Settled { .. } => &[Port, Input],
-            Metric::Utilisation => &[Port],
+            Metric::Utilisation | Metric::Deadlocks => &[Port],
             Metric::PauseTime => &[Port, Input],
             Metric::PauseCount => &[Input],
             Metric::Cnms | Metric::Loss => &[Flow, Port, Input],

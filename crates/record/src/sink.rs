@@ -141,11 +141,15 @@ pub enum EventKind {
     LinkUp,
     /// The last frame of a finite message of `flow` was delivered; `value` is the message's completion time in ps.
     MessageDone,
+    /// A port was found to be held for good: it waits for the port `cause`, and so on round a circle that leads back
+    /// here. `value` is when the circle closed, in ps; the event itself is at the end of the sampling interval in which
+    /// it was found.
+    Deadlock,
 }
 
 impl EventKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [EventKind; 14] = [
+    pub const ALL: [EventKind; 15] = [
         EventKind::Stop,
         EventKind::Go,
         EventKind::Paused,
@@ -160,6 +164,7 @@ impl EventKind {
         EventKind::LinkDown,
         EventKind::LinkUp,
         EventKind::MessageDone,
+        EventKind::Deadlock,
     ];
 
     /// Its name in `events.parquet`.
@@ -179,6 +184,7 @@ impl EventKind {
             EventKind::LinkDown => "link_down",
             EventKind::LinkUp => "link_up",
             EventKind::MessageDone => "message_done",
+            EventKind::Deadlock => "deadlock",
         }
     }
 }

@@ -97,6 +97,11 @@ impl PauseSender {
         self.refresh.is_some()
     }
 
+    /// Its levels as they are.
+    pub fn thresholds(&self) -> PauseConfig {
+        self.config
+    }
+
     /// New levels, for thresholds that follow the memory still free. They count from the next `on_level`.
     ///
     /// # Panics

@@ -63,6 +63,7 @@ pub fn measure(
             _ => view.sum(Quantity::PausedPs)? / PS,
         },
         Metric::PauseCount => view.stops() as f64,
+        Metric::Deadlocks => view.events(EventKind::Deadlock) as f64,
         Metric::Cnms => match view.class {
             EntityClass::Flow => view.sum(Quantity::CnmsReceived)?,
             _ => view.sum(Quantity::CnmsSent)?,
@@ -156,7 +157,12 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         | Metric::Convergence { .. }
         | Metric::Recovery { .. }
         | Metric::CompletionTime(_) => Unit::Seconds,
-        Metric::PauseCount | Metric::Cnms | Metric::Loss | Metric::Frames | Metric::Reordered => Unit::Count,
+        Metric::PauseCount
+        | Metric::Deadlocks
+        | Metric::Cnms
+        | Metric::Loss
+        | Metric::Frames
+        | Metric::Reordered => Unit::Count,
     }
 }
 
@@ -437,6 +443,12 @@ impl<'a> View<'a> {
             }
         }
         count
+    }
+
+    /// Events of a kind that happened to the entity.
+    fn events(&self, kind: EventKind) -> usize {
+        let inside = self.recording.events_in(self.window).iter();
+        inside.filter(|event| event.entity == self.entity && event.kind == kind).count()
     }
 
     /// What is known of a flow only for the whole run.

@@ -4,6 +4,7 @@
 //! invariants and ends the run.
 
 pub(crate) mod agenda;
+mod deadlock;
 mod meeting;
 mod parallel;
 mod run;

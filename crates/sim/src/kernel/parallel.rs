@@ -8,10 +8,11 @@
 //! not by who booked first, and every random stream belongs to one entity. What is recorded is put together in the order
 //! of one thread: values by entity, events by time, node and lane.
 
+use super::deadlock::Lookout;
 use super::meeting::Meeting;
-use super::run::{Broken, Control, Outcome, Samples, alone, world_broken};
-use crate::model::{Fault, Parcel, World};
-use crate::scenario::plan::Plan;
+use super::run::{Broken, Control, Outcome, Samples, alone, closed, world_broken};
+use crate::model::{Fault, Parcel, Wait, World};
+use crate::scenario::plan::{Deadlock, Plan};
 use crate::topology::cut::Cut;
 use quell_proto::units::{Duration, Instant};
 use quell_record::{EntityId, Event, FlowTotals, Quantity, Sink};
@@ -39,7 +40,7 @@ pub(super) fn run(
         gathered: (0..cut.parts).map(|_| Mutex::default()).collect(),
         is_over: AtomicBool::new(false),
     };
-    let mut leader = Leader { sink, control, told: None, ended: None };
+    let mut leader = Leader { sink, control, lookout: Lookout::of(plan), told: None, ended: None };
     std::thread::scope(|scope| {
         for part in 1..cut.parts {
             let shared = &shared;
@@ -70,6 +71,7 @@ struct Shared<'a> {
 struct Leader<'a> {
     sink: &'a mut dyn Sink,
     control: &'a Control,
+    lookout: Lookout,
     /// The last sample told.
     told: Option<Instant>,
     ended: Option<Result<Outcome, Broken>>,
@@ -146,6 +148,9 @@ impl Shared<'_> {
     fn gather(&self, part: usize, world: &mut World, at: Instant, events: u64) {
         let mut gathered = held(&self.gathered[part]);
         gathered.events.extend(world.take_events());
+        if self.plan.deadlock != Deadlock::Impossible {
+            gathered.waits = world.waits(at);
+        }
         world.sample_values(at, &mut *gathered);
         gathered.fault = world.fault().cloned();
         (gathered.handled, gathered.hops) = (events, [world.hops(), world.cell_hops()]);
@@ -185,6 +190,8 @@ impl Leader<'_> {
     fn tell(&mut self, at: Instant, is_last: bool, shared: &Shared<'_>) {
         let mut parts: Vec<_> = shared.gathered.iter().map(held).collect();
         tell_events(&mut parts, self.sink);
+        let waits: Vec<Wait> = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.waits)).collect();
+        let circle = self.lookout.look(&waits, at, self.sink);
         self.sink.begin_samples(at);
         tell_values(&mut parts, self.sink);
         self.told = Some(at);
@@ -194,6 +201,9 @@ impl Leader<'_> {
         if let Some(fault) = fault {
             self.ended = Some(world_broken(shared.plan, fault).map(|()| unreachable!("a fault is one")));
             shared.meeting.break_off();
+        } else if let Some(circle) = circle {
+            self.ended = Some(Err(closed(shared.plan, &circle, at)));
+            shared.is_over.store(true, Ordering::Release);
         } else if is_last || self.control.stop.load(Ordering::Relaxed) {
             let sum = |count: fn(&Gathered) -> u64| parts.iter().map(|part| count(part)).sum();
             self.ended = Some(Ok(Outcome {
@@ -215,6 +225,7 @@ struct Gathered {
     events: Vec<(Event, u64)>,
     values: Vec<(EntityId, Quantity, i64)>,
     totals: Vec<(EntityId, FlowTotals)>,
+    waits: Vec<Wait>,
     fault: Option<Fault>,
     handled: u64,
     hops: [u64; 2],

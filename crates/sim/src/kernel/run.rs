@@ -1,11 +1,12 @@
 //! The loop: events in order, samples on time, invariants watched.
 
+use super::deadlock::{Circle, Lookout};
 use super::parallel;
 use crate::model::{Fault, World};
-use crate::scenario::plan::Plan;
+use crate::scenario::plan::{Deadlock, Plan};
 use crate::topology::cut::cut;
 use quell_proto::units::{Instant, Priority};
-use quell_record::{Sink, Tap};
+use quell_record::{EntityId, Sink, Tap};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -86,6 +87,15 @@ pub enum Broken {
         /// When.
         at: Instant,
     },
+    /// Ports wait for each other in a circle, for good.
+    Deadlock {
+        /// The ports: each waits for the next, and the last for the first.
+        ports: Vec<String>,
+        /// When the last of them was stopped.
+        closed: Instant,
+        /// When that was found.
+        found: Instant,
+    },
     /// A frame does not survive its own format.
     Octets {
         /// When it was sent.
@@ -134,6 +144,17 @@ impl fmt::Display for Broken {
             }
             Broken::Order { flow, at } => {
                 write!(f, "at {} the fabric delivered a frame of {flow} behind a later one", moment(at))
+            }
+            Broken::Deadlock { ports, closed, found } => {
+                write!(
+                    f,
+                    "deadlock: {} and {} wait for each other, each for the next and the last for the first; the circle \
+                     closed at {} and was found at {}",
+                    ports[..ports.len() - 1].join(", "),
+                    ports[ports.len() - 1],
+                    moment(closed),
+                    moment(found)
+                )
             }
             Broken::Octets { at, found } => {
                 write!(f, "at {} a frame does not survive its own format: {found}", moment(at))
@@ -201,6 +222,7 @@ fn go(
     mut tap: Option<&mut dyn Tap>,
 ) -> Result<Outcome, Broken> {
     let mut samples = Samples::of(plan);
+    let mut lookout = Lookout::of(plan);
     let end = Instant::START + plan.length;
     let mut events = 0;
     let mut next = samples.next().unwrap_or(end);
@@ -214,10 +236,14 @@ fn go(
     loop {
         let event = world.next_event();
         while event.is_none_or(|event| event.at >= next) {
-            world.sample(next, sink);
+            let circle = sample(plan, &mut world, &mut lookout, next, sink);
             control.now_ps.store(next.ps(), Ordering::Relaxed);
             if let Some(fault) = world.fault() {
                 world_broken(plan, fault)?;
+            }
+            if let Some(circle) = circle {
+                world.finish(sink);
+                return Err(closed(plan, &circle, next));
             }
             if next == end || control.stop.load(Ordering::Relaxed) {
                 world.finish(sink);
@@ -246,6 +272,26 @@ fn go(
             world_broken(plan, world.fault().expect("it is there"))?;
         }
     }
+}
+
+/// Takes a sample, and looks whether a circle has closed that ends the run.
+fn sample(
+    plan: &Plan,
+    world: &mut World,
+    lookout: &mut Lookout,
+    at: Instant,
+    sink: &mut dyn Sink,
+) -> Option<Circle> {
+    if plan.deadlock == Deadlock::Impossible {
+        world.sample(at, sink);
+        return None;
+    }
+    for (event, _) in world.take_events() {
+        sink.event(event);
+    }
+    let circle = lookout.look(&world.waits(at), at, sink);
+    world.sample_values(at, sink);
+    circle
 }
 
 /// When samples are taken: on a grid, at the cuts, and at the end.
@@ -282,6 +328,13 @@ impl Iterator for Samples<'_> {
         self.last = at;
         Some(Instant::from_ps(at))
     }
+}
+
+/// What a circle that closed is, by name.
+pub(super) fn closed(plan: &Plan, circle: &Circle, found: Instant) -> Broken {
+    let names = plan.ports();
+    let ports = circle.wires.iter().map(|wire| names.get(EntityId(*wire)).name.clone()).collect();
+    Broken::Deadlock { ports, closed: circle.closed, found }
 }
 
 pub(super) fn world_broken(plan: &Plan, fault: &Fault) -> Result<(), Broken> {

@@ -28,6 +28,7 @@ pub(crate) use parcel::Parcel;
 use quell_proto::units::{Duration, Instant, Priority, Rate};
 use quell_record::{EntityId, Event as Recorded, FlowTotals, Quantity, Sink, Tap};
 use std::sync::Arc;
+pub(crate) use switch::Wait;
 use switch::{Side, Switch};
 
 /// A network, or a part of one, in the middle of a run.
@@ -300,6 +301,16 @@ impl World {
             sink.event(event);
         }
         self.sample_values(at, sink);
+    }
+
+    /// Every input that has stopped its peer, and what it waits for, at `at`.
+    pub(crate) fn waits(&mut self, at: Instant) -> Vec<Wait> {
+        self.net.now = at;
+        let switches = self.nodes.iter().filter_map(|node| match node {
+            Node::Switch(switch) => Some(switch),
+            _ => None,
+        });
+        switches.flat_map(|switch| switch.waits(&self.net)).collect()
     }
 
     /// What happened since the last sample, each with its place among what happened at the same instant.

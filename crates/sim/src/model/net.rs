@@ -153,6 +153,13 @@ impl Speed {
     }
 }
 
+impl Wire {
+    /// How long a frame travels on it.
+    pub(crate) fn delay(&self) -> Duration {
+        self.delay
+    }
+}
+
 impl Net {
     /// The shared state at the start of a run.
     pub(crate) fn new(plan: &Plan, classes: Vec<Priority>, data: &[Priority]) -> Net {

@@ -73,6 +73,11 @@ pub const METRICS: &[MetricName] = &[
     metric("limit-low", Unit::Rate, "Flows: the least sampled rate limit."),
     metric("pause-time", Unit::Time, "Ports: time held by the peer's pause. Inputs: time the peer was held."),
     metric("pause-count", Unit::Number, "Inputs: how often a pause was begun."),
+    metric(
+        "deadlocks",
+        Unit::Number,
+        "Ports: how often the port was found in a circle of ports that wait for each other.",
+    ),
     metric("cnms", Unit::Number, "Flows: notifications received. Ports and inputs: notifications sent."),
     metric(
         "cnms-per-megabyte",
@@ -241,6 +246,7 @@ impl Words {
             "limit-low" => Metric::LimitLow,
             "pause-time" => Metric::PauseTime,
             "pause-count" => Metric::PauseCount,
+            "deadlocks" => Metric::Deadlocks,
             "cnms" => Metric::Cnms,
             "cnms-per-megabyte" => Metric::CnmsPerMegabyte,
             "culprit-reads" => Metric::CulpritReads,

@@ -63,8 +63,21 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// The congestion control.
     pub scheme: Scheme,
+    /// What becomes of the run if pauses close a circle.
+    pub deadlock: Deadlock,
     /// Emit and parse every frame as octets, and compare.
     pub wire_check: bool,
+}
+
+/// What becomes of a run in which pauses close a circle, so that nothing in it ever moves again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadlock {
+    /// None of its flows can close one; nobody looks.
+    Impossible,
+    /// It ends.
+    Ends,
+    /// It goes on, and the recording says so.
+    Noted,
 }
 
 /// A host with its adapter.

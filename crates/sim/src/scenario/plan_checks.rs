@@ -1,7 +1,9 @@
 //! What can only be wrong between sections: a threshold against a buffer, a rate against a link.
 
 use super::catalog::{mean_bps, port_names};
-use super::plan::{Buffering, CulpritSearch, FlowControl, Link, NodeId, Plan, QueueLimit, StopRule, What};
+use super::plan::{
+    Buffering, CulpritSearch, Deadlock, FlowControl, Link, NodeId, Plan, QueueLimit, StopRule, What,
+};
 use super::problem::Log;
 use super::section::Section;
 use crate::topology::waiting;
@@ -31,7 +33,6 @@ pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     scheme(plan, places, log);
     culprit_array(plan, places, log);
     loads(plan, places, log);
-    deadlocks(plan, places, log);
 }
 
 /// A word of the culprit array for every unit that the frames of an input can take.
@@ -479,9 +480,11 @@ fn most_at_once(mut changes: Vec<(Instant, i128)>) -> u128 {
 /// More states of the links than this are not looked at: each takes a walk of all routes.
 const MOST_STATES: usize = 16;
 
-/// Pauses that can wait for each other in a circle, with all links up and after each one that fails or is repaired.
-fn deadlocks(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+/// Pauses that can wait for each other in a circle, with all links up and after each one that fails or is repaired; and
+/// what is to be done if they do.
+pub(crate) fn deadlocks(plan: &Plan, places: &Places<'_>, log: &mut Log) -> Deadlock {
     let names = port_names(plan);
+    let is_meant = places.run.text("deadlock").is_some_and(|word| word != "avoid");
     let mut up = vec![true; plan.links.len()];
     let mut told = BTreeSet::new();
     let failures = plan.changes.iter().filter_map(|change| match change.what {
@@ -503,11 +506,18 @@ fn deadlocks(plan: &Plan, places: &Places<'_>, log: &mut Log) {
                 NodeId::Switch(switch) => places.switches[switch.0 as usize].origin_of("pause.mode"),
                 NodeId::Host(_) => &places.run.origin,
             };
-            if told.insert(circle) {
+            if told.insert(circle) && !is_meant {
                 let hint = "if all of them are paused at once, they stay so; routes without a circle cannot, nor a \
-                            priority that may be dropped";
+                            priority that may be dropped; where it is meant, `run.deadlock` says so";
                 log.warn(origin, message, hint);
             }
         }
+    }
+    let failures = plan.changes.iter().filter(|change| matches!(change.what, What::Link { .. })).count();
+    match places.run.text("deadlock") {
+        // States that nobody looked at may have one.
+        _ if told.is_empty() && failures < MOST_STATES => Deadlock::Impossible,
+        Some("expect") => Deadlock::Noted,
+        _ => Deadlock::Ends,
     }
 }

@@ -1,7 +1,7 @@
 //! Reading a scenario: one pass over the file, then one for each configuration.
 
 use super::configurations::{Axes, Chosen};
-use super::plan::{Adapter, Host, Plan, Scheme, Switch, TieBreak};
+use super::plan::{Adapter, Deadlock, Host, Plan, Scheme, Switch, TieBreak};
 use super::plan_checks::Places;
 use super::plan_claims::Reading;
 use super::problem::{Log, Place, Problem, Problems, suggest};
@@ -384,6 +384,7 @@ impl Sections {
             sources: traffic.sources,
             changes: Vec::new(),
             scheme: scheme.unwrap_or(Scheme::None),
+            deadlock: Deadlock::Impossible,
             wire_check: request.wire_check,
         };
         if !whole {
@@ -401,6 +402,7 @@ impl Sections {
             flows: &flow_sections,
         };
         plan_checks::check(&plan, &places, log);
+        plan.deadlock = plan_checks::deadlocks(&plan, &places, log);
         let (claims, figures) = self.claims(&plan, axes, chosen, log);
         let fair = self.fair(&plan, axes, chosen, log);
         plan.cuts = cuts(&plan, &claims, &fair, &figures);

@@ -48,6 +48,7 @@ pub(crate) fn graph(hosts: u32, switches: u32, ends: &[[NodeId; 2]], rate: Rate,
         sources: Vec::new(),
         changes: Vec::new(),
         scheme: Scheme::None,
+        deadlock: Deadlock::Impossible,
         wire_check: false,
     }
 }

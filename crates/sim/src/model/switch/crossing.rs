@@ -41,6 +41,10 @@ impl Crossing {
     }
 
     /// How long an acknowledgement takes, if there are any.
+    pub(super) fn buffer(&self) -> u64 {
+        self.stage.buffer.get()
+    }
+
     pub(super) fn acknowledge(&self) -> Option<Duration> {
         self.stage.acknowledge
     }

@@ -12,41 +12,43 @@ use quell_record::EventKind;
 /// Link-level flow control of one switch.
 #[derive(Debug)]
 pub(super) struct Stops {
-    scope: Scope,
+    pub(super) scope: Scope,
     classes: usize,
     /// One bit a class: must not drop.
     lossless: u8,
     /// One for each port (PAUSE), or for each port and class (PFC; only the lossless ones are used).
-    senders: Vec<Stop>,
+    pub(super) senders: Vec<Stop>,
     /// What each port brought in and still is here, over all classes.
     totals: Vec<u64>,
     dynamic: Option<Dynamic>,
     /// Thresholds of the whole memory, where all inputs stop at once.
-    global: Option<Global>,
+    pub(super) global: Option<Global>,
 }
 
 /// One state for all inputs.
 #[derive(Clone, Copy, Debug)]
-struct Global {
+pub(super) struct Global {
     stop: u64,
-    go: u64,
+    pub(super) go: u64,
     held: u64,
     stopping: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scope {
+pub(super) enum Scope {
     Off,
     Port,
     Class,
 }
 
 #[derive(Debug)]
-struct Stop {
-    sender: PauseSender,
+pub(super) struct Stop {
+    pub(super) sender: PauseSender,
     booked: Instant,
     stopped_ps: u64,
+    /// When the pause in force was last accounted for, and when it began.
     since: Instant,
+    pub(super) began: Instant,
     /// The link failed while the peer was stopped: what it sends before it hears of that again may be too much.
     excused: bool,
 }
@@ -92,6 +94,7 @@ impl Stops {
             booked: Instant::NEVER,
             stopped_ps: 0,
             since: Instant::START,
+            began: Instant::START,
             excused: false,
         };
         Stops {
@@ -126,7 +129,7 @@ impl Stops {
     }
 
     /// The port and class that a sender speaks for.
-    fn input_of(&self, sender: usize) -> (usize, Option<usize>) {
+    pub(super) fn input_of(&self, sender: usize) -> (usize, Option<usize>) {
         match self.scope {
             Scope::Off | Scope::Port => (sender, None),
             Scope::Class => (sender / self.classes, Some(sender % self.classes)),
@@ -248,7 +251,7 @@ impl Switch {
         let stop = &mut self.stops.senders[number];
         let kind = match signal {
             Signal::Stop(_) => {
-                stop.since = net.now;
+                (stop.since, stop.began) = (net.now, net.now);
                 EventKind::Stop
             }
             Signal::Go => {

@@ -16,6 +16,7 @@ mod reliable;
 mod sampler;
 mod search;
 mod tally;
+mod waits;
 
 use super::Fault;
 use super::fabric::{Ends, Leaf, Mail};
@@ -38,6 +39,7 @@ use quell_record::EventKind;
 use reliable::Acknowledgements;
 use sampler::Sampler;
 use std::sync::Arc;
+pub(crate) use waits::Wait;
 
 /// A switch.
 #[derive(Debug)]
