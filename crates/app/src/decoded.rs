@@ -221,7 +221,7 @@ fn lldp(lldp: &Lldp<'_>) -> Value {
                 put("applications", line.collect());
             }
             Tlv::CongestionIsolation(it) => {
-                let roles = Priority::all().filter_map(|class| match it.role(class) {
+                let roles = Priority::all().filter_map(|class| match it.queue_map.role(class) {
                     QueueRole::Monitored(partner) => {
                         Some((class, format!("monitored, congests into {partner}")))
                     }

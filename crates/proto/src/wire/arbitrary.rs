@@ -203,7 +203,13 @@ pub(super) fn any_tlv() -> impl Strategy<Value = OwnedTlv> {
         ),
         prop::collection::vec(any::<u8>(), 1..=507).prop_map(OwnedTlv::Applications),
         isolation.prop_map(move |(queue_map, excerpt, address, port, ip)| {
-            plain(Tlv::CongestionIsolation(CongestionIsolation { queue_map, excerpt, address, port, ip }))
+            plain(Tlv::CongestionIsolation(CongestionIsolation {
+                queue_map: QueueMap(queue_map),
+                excerpt,
+                address,
+                port,
+                ip,
+            }))
         }),
         (4..=127_u8, prop::collection::vec(any::<u8>(), 0..=511))
             .prop_filter("another TLV", |(kind, octets)| OtherTlv::new(*kind, octets).is_some())

@@ -94,13 +94,46 @@ pub struct Signals {
     pub congesting: Option<Signal>,
 }
 
+/// Watches what one input holds of the congesting class, and whether the monitored one is to stop for its sake.
+#[derive(Clone, Copy, Debug)]
+pub struct Coupling {
+    both: BothClasses,
+    is_holding: bool,
+}
+
+impl Coupling {
+    /// For an input that holds nothing.
+    ///
+    /// # Panics
+    /// When the threshold to go lies above the one to stop.
+    pub fn new(both: BothClasses) -> Coupling {
+        assert!(both.go <= both.stop, "goes again above the level that stops");
+        Coupling { both, is_holding: false }
+    }
+
+    /// The input holds so much of the congesting class now; to be called after every change. Says whether the monitored
+    /// class is to stop or to go by itself from now on: its own level must be looked at again.
+    #[inline]
+    pub fn on_level(&mut self, congesting: Bytes) -> bool {
+        let before = self.is_holding;
+        self.is_holding = if before { congesting >= self.both.go } else { congesting > self.both.stop };
+        before != self.is_holding
+    }
+
+    /// The level of the monitored class as its own thresholds, which begin at `stop`, are to see it: a class that is
+    /// held is as good as one that is over its own.
+    #[inline]
+    pub fn shown(&self, monitored: Bytes, stop: Bytes) -> Bytes {
+        if self.is_holding { monitored.max(stop + Bytes::new(1)) } else { monitored }
+    }
+}
+
 /// Watches what one input holds of a pair of classes, and pauses its neighbour.
 #[derive(Clone, Debug)]
 pub struct LastResort {
     monitored: PauseSender,
     congesting: PauseSender,
-    /// Whether the congesting class holds the monitored one too.
-    holds_both: bool,
+    coupling: Option<Coupling>,
     config: LastResortConfig,
 }
 
@@ -110,11 +143,10 @@ impl LastResort {
     /// # Panics
     /// When a threshold to go lies above the one to stop.
     pub fn new(config: LastResortConfig) -> LastResort {
-        assert!(config.both.is_none_or(|both| both.go <= both.stop), "goes again above the level that stops");
         LastResort {
             monitored: PauseSender::new(config.monitored),
             congesting: PauseSender::new(config.congesting),
-            holds_both: false,
+            coupling: config.both.map(Coupling::new),
             config,
         }
     }
@@ -122,14 +154,13 @@ impl LastResort {
     /// The input holds `levels` now, on a port of this `rate`; to be called after every change.
     #[inline]
     pub fn on_levels(&mut self, now: Instant, levels: Levels, rate: Rate) -> Signals {
-        if let Some(both) = self.config.both {
-            let threshold = if self.holds_both { both.go } else { both.stop };
-            self.holds_both =
-                levels.congesting > threshold || self.holds_both && levels.congesting == threshold;
-        }
-        // A held class is as good as one that is over its own threshold.
-        let own = levels.monitored;
-        let level = if self.holds_both { own.max(self.config.monitored.stop + Bytes::new(1)) } else { own };
+        let level = match &mut self.coupling {
+            None => levels.monitored,
+            Some(coupling) => {
+                coupling.on_level(levels.congesting);
+                coupling.shown(levels.monitored, self.config.monitored.stop)
+            }
+        };
         Signals {
             monitored: self.monitored.on_level(now, level, rate),
             congesting: self.congesting.on_level(now, levels.congesting, rate),

@@ -53,7 +53,7 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
-pub use last_resort::{BothClasses, Impossible, LastResort, LastResortConfig, Signals};
+pub use last_resort::{BothClasses, Coupling, Impossible, LastResort, LastResortConfig, Signals};
 pub use order::Markers;
 pub use peer::{Agreement, Announcement, Disagreement, QueueMap, agree};
 pub use point::{Counters, IsolationPoint, Levels, Message, Placement, Queue};

@@ -1,50 +1,11 @@
 //! Neighbours: whether two bridges mean the same queues, by what they announce of themselves (LLDP, 802.1Qcz D.2.15).
 //!
-//! Values only; where they sit in a TLV is for [`wire`](crate::wire) to know.
+//! Values only; where they sit in a TLV is for [`wire`](crate::wire::lldp) to know.
 
 use crate::units::{Duration, Priority};
+use crate::wire::lldp::CongestionIsolation;
+pub use crate::wire::lldp::QueueMap;
 use core::fmt;
-
-/// Which traffic classes a bridge isolates, and into which (`queue-map`): for each class 0 if it takes no part, `-k` if
-/// class `k - 1` is the congesting one that its flows are moved to, `k` if it is the congesting one of class `k - 1`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QueueMap(pub [i8; 8]);
-
-impl QueueMap {
-    /// This map with another pair of classes.
-    ///
-    /// # Panics
-    /// When one of them is in a pair, or they are the same.
-    #[must_use]
-    pub fn with_pair(mut self, monitored: Priority, congesting: Priority) -> QueueMap {
-        assert!(monitored != congesting, "a class cannot be isolated from itself");
-        assert!(
-            self.0[monitored.index()] == 0 && self.0[congesting.index()] == 0,
-            "a class is in one pair at the most"
-        );
-        self.0[monitored.index()] = -(congesting.get() as i8 + 1);
-        self.0[congesting.index()] = monitored.get() as i8 + 1;
-        self
-    }
-
-    /// The congesting class of a monitored one, if it is one and both say so of each other.
-    pub fn congesting(&self, monitored: Priority) -> Option<Priority> {
-        let partner = self.0[monitored.index()].checked_neg()?;
-        let congesting = u8::try_from(partner.checked_sub(1)?).ok().and_then(Priority::new)?;
-        (self.0[congesting.index()] == monitored.get() as i8 + 1).then_some(congesting)
-    }
-
-    /// Every pair: the monitored class, and the congesting one.
-    pub fn pairs(&self) -> impl Iterator<Item = (Priority, Priority)> + '_ {
-        Priority::all().filter_map(|monitored| Some((monitored, self.congesting(monitored)?)))
-    }
-
-    /// A class that names a partner which does not name it.
-    pub fn loose_end(&self) -> Option<Priority> {
-        let in_a_pair = |class: Priority| self.pairs().any(|(a, b)| class == a || class == b);
-        Priority::all().find(|class| self.0[class.index()] != 0 && !in_a_pair(*class))
-    }
-}
 
 /// What a bridge announces of its isolation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +17,13 @@ pub struct Announcement {
     /// How long a flow must be silent there to be no congesting one any more; the proposal of 2018 announces it, the
     /// standard does not.
     pub inactivity: Option<Duration>,
+}
+
+impl Announcement {
+    /// What a TLV announces, and how long a flow must be silent there, if that is known.
+    pub fn of(tlv: &CongestionIsolation, inactivity: Option<Duration>) -> Announcement {
+        Announcement { map: tlv.queue_map, frame_octets: tlv.excerpt, inactivity }
+    }
 }
 
 /// What two neighbours can do together.
@@ -144,7 +112,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::string::ToString;
-    use std::vec::Vec;
 
     fn class(number: u8) -> Priority {
         Priority::new(number).unwrap()
@@ -161,16 +128,6 @@ mod tests {
             Agreement::LocalOnly(why) => why.to_string(),
             agreement @ Agreement::Signals { .. } => panic!("{agreement:?}"),
         }
-    }
-
-    #[test]
-    fn a_pair_is_the_two_numbers_of_the_standards_example() {
-        // Monitored class 3, congesting class 4: fb 04 at their places.
-        let map = QueueMap::default().with_pair(class(3), class(4));
-        assert_eq!(map.0, [0, 0, 0, -5, 4, 0, 0, 0]);
-        assert_eq!(map.congesting(class(3)), Some(class(4)));
-        assert_eq!(map.congesting(class(4)), None);
-        assert_eq!(map.pairs().collect::<Vec<_>>(), [(class(3), class(4))]);
     }
 
     #[test]

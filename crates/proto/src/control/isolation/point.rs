@@ -105,6 +105,18 @@ impl<F: Copy + Ord, S: AsRef<[Slot<F>]> + AsMut<[Slot<F>]>> IsolationPoint<F, S>
         }
     }
 
+    /// Whether a flow is isolated now. One whose time is over is taken out.
+    #[inline]
+    pub fn is_isolated(&mut self, now: Instant, flow: F) -> bool {
+        let life = self.life();
+        let Some(stream) = self.streams.get_mut(flow) else { return false };
+        if life.is_over(now, stream) {
+            self.streams.remove(|stream| stream.flow == flow, |_| {});
+            return false;
+        }
+        true
+    }
+
     /// A frame of this length is accepted, and the queues hold `levels` before it. `can_signal` says whether the
     /// neighbour it came from [agrees](super::agree) on the queues.
     #[inline]
@@ -184,18 +196,6 @@ impl<F: Copy + Ord, S: AsRef<[Slot<F>]> + AsMut<[Slot<F>]>> IsolationPoint<F, S>
     /// What has happened so far.
     pub fn counters(&self) -> Counters {
         self.counters
-    }
-
-    /// Whether a flow is isolated now. One whose time is over is taken out.
-    #[inline]
-    fn is_isolated(&mut self, now: Instant, flow: F) -> bool {
-        let life = self.life();
-        let Some(stream) = self.streams.get_mut(flow) else { return false };
-        if life.is_over(now, stream) {
-            self.streams.remove(|stream| stream.flow == flow, |_| {});
-            return false;
-        }
-        true
     }
 
     /// Whether a frame on its way to the monitored queue makes its flow a congesting one, and there is room for it.

@@ -16,8 +16,8 @@ pub struct CongestionNotification {
 /// Which queues of a port take congesting flows, and how to tell it of some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CongestionIsolation {
-    /// What each traffic class is, as it stands in the TLV: see [`CongestionIsolation::role`].
-    pub queue_map: [i8; Priority::COUNT],
+    /// What each traffic class is.
+    pub queue_map: QueueMap,
     /// How much of a frame its messages should carry.
     pub excerpt: u16,
     /// Where messages go on layer 2.
@@ -26,6 +26,59 @@ pub struct CongestionIsolation {
     pub port: u16,
     /// Where messages go on layer 3, if they may.
     pub ip: Option<IpAddr>,
+}
+
+/// Which traffic classes a bridge isolates, and into which (`queue-map`): for each class 0 if it takes no part, `-k` if
+/// class `k - 1` is the congesting one that its flows are moved to, `k` if it is the congesting one of class `k - 1`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct QueueMap(pub [i8; Priority::COUNT]);
+
+impl QueueMap {
+    /// What a traffic class is: -k in the map is monitored with class k-1 as its congesting partner, +k congesting
+    /// with class k-1 as its monitored one. A number beyond 8 names no class.
+    pub fn role(&self, class: Priority) -> QueueRole {
+        let entry = self.0[class.index()];
+        let partner = entry.unsigned_abs().checked_sub(1).and_then(Priority::new);
+        match (partner, entry) {
+            (Some(partner), ..0) => QueueRole::Monitored(partner),
+            (Some(partner), _) => QueueRole::Congesting(partner),
+            (None, _) => QueueRole::Apart,
+        }
+    }
+
+    /// This map with another pair of classes.
+    ///
+    /// # Panics
+    /// When one of them is in a pair, or they are the same.
+    #[must_use]
+    pub fn with_pair(mut self, monitored: Priority, congesting: Priority) -> QueueMap {
+        assert!(monitored != congesting, "a class cannot be isolated from itself");
+        assert!(
+            self.0[monitored.index()] == 0 && self.0[congesting.index()] == 0,
+            "a class is in one pair at the most"
+        );
+        self.0[monitored.index()] = -(congesting.get() as i8 + 1);
+        self.0[congesting.index()] = monitored.get() as i8 + 1;
+        self
+    }
+
+    /// The congesting class of a monitored one, if it is one and both say so of each other.
+    pub fn congesting(&self, monitored: Priority) -> Option<Priority> {
+        let partner = self.0[monitored.index()].checked_neg()?;
+        let congesting = u8::try_from(partner.checked_sub(1)?).ok().and_then(Priority::new)?;
+        (self.0[congesting.index()] == monitored.get() as i8 + 1).then_some(congesting)
+    }
+
+    /// Every pair: the monitored class, and the congesting one.
+    pub fn pairs(&self) -> impl Iterator<Item = (Priority, Priority)> + '_ {
+        Priority::all().filter_map(|monitored| Some((monitored, self.congesting(monitored)?)))
+    }
+
+    /// A class that names a partner which does not name it.
+    pub fn loose_end(&self) -> Option<Priority> {
+        let in_a_pair = |class: Priority| self.pairs().any(|(a, b)| class == a || class == b);
+        Priority::all().find(|class| self.0[class.index()] != 0 && !in_a_pair(*class))
+    }
 }
 
 /// What a traffic class is to congestion isolation.
@@ -75,7 +128,7 @@ impl CongestionIsolation {
             _ => None,
         };
         Ok(CongestionIsolation {
-            queue_map: field(fixed, 0).map(u8::cast_signed),
+            queue_map: QueueMap(field(fixed, 0).map(u8::cast_signed)),
             excerpt: word(fixed, 8),
             address: MacAddr(field(fixed, 10)),
             port: word(fixed, 16),
@@ -94,7 +147,7 @@ impl CongestionIsolation {
 
     pub(super) fn emit(&self, octets: &mut [u8]) {
         let (fixed, ip) = octets.split_at_mut(Self::FIXED_LEN);
-        fixed[..8].copy_from_slice(&self.queue_map.map(i8::cast_unsigned));
+        fixed[..8].copy_from_slice(&self.queue_map.0.map(i8::cast_unsigned));
         fixed[8..10].copy_from_slice(&self.excerpt.to_be_bytes());
         fixed[10..16].copy_from_slice(&self.address.0);
         fixed[16..18].copy_from_slice(&self.port.to_be_bytes());
@@ -109,18 +162,6 @@ impl CongestionIsolation {
                 Self::IPV6
             }
         };
-    }
-
-    /// What a traffic class is: -k in the map is monitored with class k-1 as its congesting partner, +k congesting
-    /// with class k-1 as its monitored one. A number beyond 8 names no class.
-    pub fn role(&self, class: Priority) -> QueueRole {
-        let entry = self.queue_map[class.index()];
-        let partner = entry.unsigned_abs().checked_sub(1).and_then(Priority::new);
-        match (partner, entry) {
-            (Some(partner), ..0) => QueueRole::Monitored(partner),
-            (Some(partner), _) => QueueRole::Congesting(partner),
-            (None, _) => QueueRole::Apart,
-        }
     }
 }
 
@@ -154,7 +195,7 @@ mod tests {
 
     fn isolation() -> CongestionIsolation {
         CongestionIsolation {
-            queue_map: [0, 0, 0, -5, 4, 0, 0, 0],
+            queue_map: QueueMap([0, 0, 0, -5, 4, 0, 0, 0]),
             excerpt: 48,
             address: MacAddr::numbered(1),
             port: 5000,
@@ -174,16 +215,27 @@ mod tests {
     #[test]
     fn a_queue_map_names_partners() {
         let class = |number| Priority::new(number).unwrap();
-        assert_eq!(isolation().role(class(3)), QueueRole::Monitored(class(4)));
-        assert_eq!(isolation().role(class(4)), QueueRole::Congesting(class(3)));
-        assert_eq!(isolation().role(class(0)), QueueRole::Apart);
-        let odd = CongestionIsolation { queue_map: [9, -9, i8::MIN, 127, 8, -8, 1, -1], ..isolation() };
+        assert_eq!(isolation().queue_map.role(class(3)), QueueRole::Monitored(class(4)));
+        assert_eq!(isolation().queue_map.role(class(4)), QueueRole::Congesting(class(3)));
+        assert_eq!(isolation().queue_map.role(class(0)), QueueRole::Apart);
+        let odd = QueueMap([9, -9, i8::MIN, 127, 8, -8, 1, -1]);
         let roles: std::vec::Vec<QueueRole> = Priority::all().map(|class| odd.role(class)).collect();
         assert_eq!(roles[..4], [QueueRole::Apart; 4]);
         assert_eq!(roles[4], QueueRole::Congesting(class(7)));
         assert_eq!(roles[5], QueueRole::Monitored(class(7)));
         assert_eq!(roles[6], QueueRole::Congesting(class(0)));
         assert_eq!(roles[7], QueueRole::Monitored(class(0)));
+    }
+
+    #[test]
+    fn a_pair_is_the_two_numbers_of_the_standards_example() {
+        let class = |number| Priority::new(number).unwrap();
+        // Monitored class 3, congesting class 4: fb 04 at their places.
+        let map = QueueMap::default().with_pair(class(3), class(4));
+        assert_eq!(map.0, [0, 0, 0, -5, 4, 0, 0, 0]);
+        assert_eq!(map.congesting(class(3)), Some(class(4)));
+        assert_eq!(map.congesting(class(4)), None);
+        assert_eq!(map.pairs().collect::<std::vec::Vec<_>>(), [(class(3), class(4))]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod congestion;
 mod dcbx;
 mod tlv;
 
-pub use congestion::{CongestionIsolation, CongestionNotification, QueueRole};
+pub use congestion::{CongestionIsolation, CongestionNotification, QueueMap, QueueRole};
 pub use dcbx::{
     Application, Applications, ApplicationsIter, Ets, EtsConfiguration, MostClasses, PfcCapability,
     PfcConfiguration, Selector, TransmissionSelection,
