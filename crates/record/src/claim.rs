@@ -93,6 +93,8 @@ pub enum Metric {
     PauseCount,
     /// Ports: how often the port was found in a circle of ports that wait for each other.
     Deadlocks,
+    /// Ports: how often the port began to isolate a flow.
+    Isolations,
     /// Flows: notifications received. Ports and inputs: notifications sent.
     Cnms,
     /// Flows: notifications received for each megabyte that left the adapter.
@@ -203,7 +205,7 @@ impl Metric {
             | Metric::QueueDeviation
             | Metric::Period
             | Metric::Settled { .. } => &[Port, Input],
-            Metric::Utilisation | Metric::Deadlocks => &[Port],
+            Metric::Utilisation | Metric::Deadlocks | Metric::Isolations => &[Port],
             Metric::PauseTime => &[Port, Input],
             Metric::PauseCount => &[Input],
             Metric::Cnms | Metric::Loss => &[Flow, Port, Input],

@@ -145,11 +145,14 @@ pub enum EventKind {
     /// here. `value` is when the circle closed, in ps; the event itself is at the end of the sampling interval in which
     /// it was found.
     Deadlock,
+    /// A port began to isolate `flow`, and its frames wait in the queue of the port's congesting priority; `value` is 0 if it
+    /// was found there, 1 if the neighbour named it.
+    Isolated,
 }
 
 impl EventKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [EventKind; 15] = [
+    pub const ALL: [EventKind; 16] = [
         EventKind::Stop,
         EventKind::Go,
         EventKind::Paused,
@@ -165,6 +168,7 @@ impl EventKind {
         EventKind::LinkUp,
         EventKind::MessageDone,
         EventKind::Deadlock,
+        EventKind::Isolated,
     ];
 
     /// Its name in `events.parquet`.
@@ -185,6 +189,7 @@ impl EventKind {
             EventKind::LinkUp => "link_up",
             EventKind::MessageDone => "message_done",
             EventKind::Deadlock => "deadlock",
+            EventKind::Isolated => "isolated",
         }
     }
 }

@@ -64,6 +64,7 @@ pub fn measure(
         },
         Metric::PauseCount => view.stops() as f64,
         Metric::Deadlocks => view.events(EventKind::Deadlock) as f64,
+        Metric::Isolations => view.events(EventKind::Isolated) as f64,
         Metric::Cnms => match view.class {
             EntityClass::Flow => view.sum(Quantity::CnmsReceived)?,
             _ => view.sum(Quantity::CnmsSent)?,
@@ -159,6 +160,7 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         | Metric::CompletionTime(_) => Unit::Seconds,
         Metric::PauseCount
         | Metric::Deadlocks
+        | Metric::Isolations
         | Metric::Cnms
         | Metric::Loss
         | Metric::Frames

@@ -58,6 +58,15 @@ pub(crate) enum Body {
         /// Whether it is on its way back.
         is_back: bool,
     },
+    /// A congestion isolation message to a neighbour, about the flow.
+    Cim {
+        /// Whether the flow is to be isolated, or no longer.
+        adds: bool,
+        /// The switch that says so; `to` is the neighbour.
+        node: u32,
+    },
+    /// No frame: a place in two queues, between which flows are moved.
+    Marker,
     /// 802.3x PAUSE.
     Pause {
         /// How long.
@@ -84,6 +93,15 @@ pub(crate) fn tag_of(point: u32) -> u32 {
 }
 
 impl Frame {
+    /// Marks it, if it is data. Says whether it was not marked before.
+    #[inline]
+    pub(crate) fn mark(&mut self) -> bool {
+        match &mut self.body {
+            Body::Data { tag, .. } => std::mem::replace(tag, MARKED) != MARKED,
+            _ => false,
+        }
+    }
+
     /// Its length.
     #[inline]
     pub(crate) fn bytes(&self) -> Bytes {

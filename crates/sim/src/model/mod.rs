@@ -95,15 +95,12 @@ impl World {
     /// The network of a plan at the start of a run, or a part of it.
     pub(crate) fn part(plan: &Plan, seed: u64, share: Option<(&Cut, u16)>) -> World {
         let is_here = |node: usize| share.is_none_or(|(cut, own)| cut.part_of[node] == own);
-        let mut data: Vec<Priority> = plan.flows.iter().map(|flow| flow.priority).collect();
-        data.sort_unstable();
-        data.dedup();
+        let data = plan.priorities();
         let mut classes = data.clone();
-        if let Some(messages) = plan.scheme.messages() {
-            classes.push(messages.priority);
-            classes.sort_unstable();
-            classes.dedup();
-        }
+        classes.extend(plan.scheme.messages().map(|messages| messages.priority));
+        classes.extend(plan.message_priorities());
+        classes.sort_unstable();
+        classes.dedup();
         let mut net = Net::new(plan, classes, &data);
         let node_count = plan.hosts.len() + plan.switches.len();
         let ends = plan.fabric.as_ref().map(|fabric| {

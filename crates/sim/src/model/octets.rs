@@ -139,6 +139,7 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
                 },
             })
         }
+        Body::Marker | Body::Cim { .. } => return Err(known("place on a wire")),
         Body::Pause { quanta } => {
             AnyFrame::Pause(PauseFrame { source: MacAddr::numbered(frame.to), pause: Pause { time: quanta } })
         }
@@ -160,7 +161,8 @@ fn payload(frame: &Frame) -> [u8; 12] {
             (u32::from_be_bytes([a, b, c, d]), point)
         }
         Body::Probe { worst, is_back } => (u32::from(worst.cast_unsigned()), u32::from(is_back)),
-        Body::Cnm { .. } | Body::Becn | Body::Pause { .. } | Body::Pfc { .. } => (0, 0),
+        Body::Cim { adds, node } => (u32::from(adds), node),
+        Body::Cnm { .. } | Body::Becn | Body::Marker | Body::Pause { .. } | Body::Pfc { .. } => (0, 0),
     };
     let mut payload = [0; 12];
     payload[..4].copy_from_slice(&frame.flow.to_be_bytes());

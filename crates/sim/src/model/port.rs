@@ -144,6 +144,16 @@ impl Sender {
         net.depart(self.wire, handle, sent);
     }
 
+    /// The frame sent last waited in the queue of another class than its own, and counts there.
+    pub(crate) fn count_as(&mut self, class: u8) {
+        let (length, own) = self.sending;
+        self.sending = (length, class);
+        let wrong = &mut self.carried[usize::from(own)];
+        (wrong.bytes, wrong.frames) = (wrong.bytes - u64::from(length), wrong.frames - 1);
+        let right = &mut self.carried[usize::from(class)];
+        (right.bytes, right.frames) = (right.bytes + u64::from(length), right.frames + 1);
+    }
+
     /// The link failed or came back. With it goes what the peer asked for, and what was to be asked of the peer.
     pub(crate) fn set_link(&mut self, up: bool, net: &mut Net) {
         self.up = up;

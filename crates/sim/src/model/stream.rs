@@ -11,6 +11,9 @@ pub(crate) const REACTION: u64 = 3;
 /// Choices of culprits, by switch.
 pub(crate) const CULPRIT: u64 = 4;
 
+/// Draws of an isolation point.
+pub(crate) const ISOLATION: u64 = 5;
+
 /// The stream of an entity for a purpose.
 pub(crate) fn dice(seed: u64, entity: usize, purpose: u64) -> Dice {
     Dice::new(seed, entity as u64, purpose)

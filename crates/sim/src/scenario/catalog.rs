@@ -12,9 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 const INSIDE: &str = "fabric";
 
 impl Plan {
-    /// The data priorities in use, lowest first.
+    /// The data priorities in use, lowest first: those of flows, and those that flows are moved to.
     pub fn priorities(&self) -> Vec<Priority> {
-        let used: BTreeSet<Priority> = self.flows.iter().map(|flow| flow.priority).collect();
+        let of_flows = self.flows.iter().map(|flow| flow.priority);
+        let isolation = self.switches.iter().filter_map(|switch| switch.isolation);
+        let used: BTreeSet<Priority> = of_flows.chain(isolation.map(|it| it.congesting)).collect();
         used.into_iter().collect()
     }
 

@@ -61,6 +61,15 @@ const PAUSING: &[When] = &[Is("pause.mode", &["pause", "pfc"])];
 const PFC: &[When] = &[Is("pause.mode", &["pfc"])];
 const STATIC_STOP: &[When] = &[Is("pause.mode", &["pause", "pfc"]), Is("pause.rule", &["static", "global"])];
 const DYNAMIC_STOP: &[When] = &[Is("pause.mode", &["pause", "pfc"]), Is("pause.rule", &["dynamic"])];
+const ISOLATING: &[When] = &[Is("isolation.mode", &["local", "signal"])];
+const ISOLATED_BY_MARKS: &[When] =
+    &[Is("isolation.mode", &["local", "signal"]), Is("isolation.detect", &["marking"])];
+const ISOLATED_BY_SAMPLES: &[When] =
+    &[Is("isolation.mode", &["local", "signal"]), Is("isolation.detect", &["sampling"])];
+const ISOLATED_CURVE: &[When] =
+    &[Is("isolation.mode", &["local", "signal"]), Is("isolation.marks", &["curve"])];
+const SIGNALLING: &[When] = &[Is("isolation.mode", &["signal"])];
+const ISOLATING_PFC: &[When] = &[Is("isolation.mode", &["local", "signal"]), Is("pause.mode", &["pfc"])];
 const RECEIVE_PAUSE: &[When] = &[Has(&["receive.pause"])];
 /// QCN, and what builds on it.
 const QCN: &[When] = &[Is("kind", &["qcn", "af-qcn", "fqcn"])];
@@ -111,6 +120,11 @@ const IBM_2007: &str = "2-point QCN vs ECM (IBM 2007), Simulation Parameters";
 const IBM_2007_STALE: &str = "2-point QCN vs ECM (IBM 2007), Stale CPIDs";
 const IBA: &str = "IBA annex A10";
 const PAUSE: &str = "802.3 Annex 31B, 802.1Qbb";
+const QCZ: &str = "802.1Qcz";
+const QCZ_2018: &str = "IEEE P802.1Qcz Congestion Isolation (2018), Queue Models Used";
+const QCZ_2018_FLUSH: &str = "IEEE P802.1Qcz Congestion Isolation (2018), Response: Congested to uncongested transition";
+const QCZ_2018_ORDER: &str = "IEEE P802.1Qcz Congestion Isolation (2018), Handling the potential out-of-order problem";
+const QCZ_2018_BOTH: &str = "IEEE P802.1Qcz Congestion Isolation (2018), Response: Congested flow packets can be in noncongested queue when PFC is triggered";
 
 #[rustfmt::skip] // one key a line or two reads as the table it is
 pub(super) const KEYS: &[Key] = &[
@@ -215,6 +229,32 @@ pub(super) const KEYS: &[Key] = &[
     key("switch", "schedule", Form::Word(&["strict", "wrr", "drr"]), By("strict"), "How the priorities of a port share it: the highest first, in turn by frames, or in turn by octets.").source("802.1Q 8.6.8"),
     key("switch", "weights", Form::Counts(1, 255), Required, "Frames at a turn, for each of the eight priorities from 0.").when(&[Is("schedule", &["wrr"])]),
     key("switch", "weights", Form::Sizes(1, U32), Required, "Octets at a turn, for each of the eight priorities from 0.").when(&[Is("schedule", &["drr"])]),
+    key("switch", "isolation.mode", Form::Word(&["off", "local", "signal"]), By("off"), "Congestion isolation: whether each output moves flows that fill it to a queue of their own, and whether it tells the neighbour that sends them to do the same. Neighbours that do not announce the same queues are not told.").source(QCZ),
+    key("switch", "isolation.monitored", Form::Count(0, 7), By("0"), "The priority that is watched.").when(ISOLATING).source(QCZ),
+    key("switch", "isolation.congesting", Form::Count(0, 7), By("1"), "The priority of the queue that congesting flows are moved to; not one that flows have. Their frames keep their own on the wire.").when(ISOLATING).source(QCZ),
+    key("switch", "isolation.detect", Form::Word(&["marking", "sampling"]), By("marking"), "Which frame makes its flow a congesting one: one that ECN would mark, or one that QCN would notify of.").when(ISOLATING).source(QCZ_2018),
+    key("switch", "isolation.low", Form::Size(0, MOST_SIZE), By("10kB"), "Up to this length of the monitored queue none does.").when(ISOLATED_BY_MARKS).source(QCZ_2018),
+    key("switch", "isolation.high", Form::Size(0, MOST_SIZE), By("300kB"), "Above this every one does.").when(ISOLATED_BY_MARKS).source(QCZ_2018),
+    key("switch", "isolation.most", Form::Share, By("1%"), "The probability at `high` itself, to which it rises evenly from `low`.").when(ISOLATED_BY_MARKS).source(QCZ_2018),
+    key("switch", "isolation.set_point", Form::Size(100, U32), By("33kB"), "Samples find flows while the monitored queue is above this, or growing fast.").when(ISOLATED_BY_SAMPLES),
+    key("switch", "isolation.sample_base", Form::Size(10_000, U32), By("150kB"), "Octets between samples while there is no congestion.").when(ISOLATED_BY_SAMPLES).source(MIB),
+    key("switch", "isolation.marks", Form::Word(&["all", "none", "curve"]), By("all"), "Which frames of congesting flows are marked for the ends (ECN): all, none, or by the length of the congesting queue.").when(ISOLATING).source(QCZ_2018),
+    key("switch", "isolation.marks_low", Form::Size(0, MOST_SIZE), By("10kB"), "Up to this length of the congesting queue none is.").when(ISOLATED_CURVE),
+    key("switch", "isolation.marks_high", Form::Size(0, MOST_SIZE), By("300kB"), "Above this all are.").when(ISOLATED_CURVE),
+    key("switch", "isolation.marks_most", Form::Share, By("1%"), "The share at `marks_high` itself.").when(ISOLATED_CURVE),
+    key("switch", "isolation.table", Form::Count(1, 65_536), By("1024"), "Flows that an output can isolate at a time; further ones stay where they are.").when(ISOLATING).source("802.1Qcz 12.33.3; the number is ours"),
+    key("switch", "isolation.inactivity", TIME, By("100us"), "A flow without a frame for this long is free again, if none of it waits; where a neighbour downstream announces more, as long as that.").when(ISOLATING).source("the number is ours"),
+    key("switch", "isolation.most_life", TIME, By("1s"), "How long a flow that the neighbour named stays at most after the congesting queue ran empty (ci-max-flow-life).").when(ISOLATING).source(QCZ),
+    key("switch", "isolation.flush", Form::Word(&["own", "all", "nothing"]), By("own"), "Which flows are free when the congesting queue runs empty: those found here, all, or none.").when(ISOLATING).source(QCZ_2018_FLUSH),
+    key("switch", "isolation.markers", Form::Flag, By("true"), "Whether markers in both queues keep flows in order when they are moved.").when(ISOLATING).source(QCZ_2018_ORDER),
+    key("switch", "isolation.signal_above", Form::Size(0, MOST_SIZE), By("75kB"), "The neighbour is told of a flow whose frame finds more than this in the congesting queue.").when(SIGNALLING).source("the number is ours"),
+    key("switch", "isolation.signals", Form::Count(1, 255), By("3"), "How often at most it is told of one flow (max-cim-tx).").when(SIGNALLING).source(QCZ),
+    key("switch", "isolation.releases", Form::Flag, By("false"), "Whether it is told too when the congesting queue ran empty and the flow is free.").when(SIGNALLING),
+    key("switch", "isolation.cim", Form::Word(&["layer2", "ipv4", "ipv6"]), By("layer2"), "What messages to neighbours travel in.").when(SIGNALLING).source(QCZ),
+    key("switch", "isolation.cim_priority", Form::Count(0, 7), By("6"), "Their priority (ci-cim-tx-priority); not one that data uses.").when(SIGNALLING).source(QCZ),
+    key("switch", "isolation.cim_octets", Form::Count(0, 512), By("48"), "How much of a frame this switch asks to be in messages to it (min-header-octets).").when(SIGNALLING).source(QCZ),
+    key("switch", "pause.both_stop", SIZE, Required, "An input that holds more than this of the congesting priority stops the monitored one as well: its neighbour may have congesting flows in that too. Not below `stop`.").when(ISOLATING_PFC).source(QCZ_2018_BOTH),
+    key("switch", "pause.both_go", SIZE, Required, "An input that holds less than this of it lets the monitored one go by itself again; below `both_stop`.").when(ISOLATING_PFC).source(QCZ_2018_BOTH),
 
     key("adapter", "queueing", Form::Word(&["per-destination", "fifo", "one-queue"]), By("per-destination"), "How frames wait: a queue per destination served in turn; one queue and a set-aside queue for each flow that a limiter holds; or one queue alone, where the first frame holds up the rest."),
     key("adapter", "queue_limit", SIZE, By("none"), "The most that waits in one queue; a source that finds it full is held back, and what it had is not offered.").or(&["none"]).source(IBM_2007),

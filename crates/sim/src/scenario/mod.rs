@@ -17,6 +17,7 @@ mod plan_changes;
 mod plan_checks;
 mod plan_claims;
 mod plan_flows;
+pub(crate) mod plan_isolation;
 mod plan_network;
 mod plan_nodes;
 mod plan_schemes;

@@ -2,6 +2,7 @@
 //!
 //! A plan is plain data and complete: the model is built from it and a seed, and from nothing else.
 
+use quell_proto::control::isolation::{self, BothClasses};
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
 use quell_proto::control::{af_qcn, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
@@ -154,6 +155,49 @@ pub struct Switch {
     pub flow_control: FlowControl,
     /// How the eight priorities of a port share it.
     pub schedule: Schedule,
+    /// Whether its outputs take congesting flows out of the others' way.
+    pub isolation: Option<Isolation>,
+}
+
+/// Congestion isolation at the outputs of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Isolation {
+    /// The priority in which flows start.
+    pub monitored: Priority,
+    /// That of the queue to which congesting ones are moved. Their frames keep their own priority on the wire.
+    pub congesting: Priority,
+    /// Detection, marks, messages, and how flows leave again; `signal_above` is `None` where none are sent.
+    pub config: isolation::Config,
+    /// Flows that each output can isolate at a time.
+    pub table: u32,
+    /// When what the congesting class holds stops the monitored class too, where pauses are by priority.
+    pub both: Option<BothClasses>,
+    /// What messages to neighbours look like.
+    pub messages: Cims,
+    /// Whether neighbours are told too that a flow is free again.
+    pub releases: bool,
+}
+
+/// How congestion isolation messages travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cims {
+    /// What in.
+    pub form: CimForm,
+    /// Their priority.
+    pub priority: Priority,
+    /// How many octets of a frame this switch wants in messages to it.
+    pub frame_octets: u16,
+}
+
+/// What congestion isolation messages travel in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CimForm {
+    /// Frames of their own.
+    Layer2,
+    /// UDP over IPv4.
+    Ipv4,
+    /// UDP over IPv6.
+    Ipv6,
 }
 
 /// Where frames wait in a switch.

@@ -4,6 +4,7 @@ use super::catalog::{mean_bps, port_names};
 use super::plan::{
     Buffering, CulpritSearch, Deadlock, FlowControl, Link, NodeId, Plan, QueueLimit, StopRule, What,
 };
+use super::plan_isolation;
 use super::problem::Log;
 use super::section::Section;
 use crate::topology::waiting;
@@ -33,6 +34,7 @@ pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     scheme(plan, places, log);
     culprit_array(plan, places, log);
     loads(plan, places, log);
+    plan_isolation::check(plan, places, log);
 }
 
 /// A word of the culprit array for every unit that the frames of an input can take.

@@ -1,10 +1,10 @@
 //! `[switch]`, `[adapter]` and `[scheme]`: what stands at the nodes.
 
 use super::plan::{
-    Adapter, AdapterQueueing, Buffering, CulpritSearch, FlowControl, LimiterScope, OutputStage, Placement,
+    Adapter, AdapterQueueing, Buffering, CulpritSearch, FlowControl, Isolation, LimiterScope, OutputStage, Placement,
     Qcn, QueueLimit, Receive, Schedule, Scheme, StopRule,
 };
-use super::plan_schemes;
+use super::{plan_isolation, plan_schemes};
 use super::problem::Log;
 use super::section::Section;
 use super::value::Origin;
@@ -22,14 +22,22 @@ pub(crate) struct SwitchParts {
     pub(crate) buffering: Buffering,
     pub(crate) flow_control: FlowControl,
     pub(crate) schedule: Schedule,
+    pub(crate) isolation: Option<Isolation>,
 }
 
 /// Reads a `[switch]`; `in_use` has a bit for each priority that data uses.
 pub(crate) fn switch(section: &Section, in_use: u8, log: &mut Log) -> Option<SwitchParts> {
     let buffering = buffering(section, log);
-    let flow_control = flow_control(section, in_use, log);
+    let isolation = plan_isolation::isolation(section, log);
+    let moved_to = isolation.flatten().map_or(0, |it| 1 << it.congesting.get());
+    let flow_control = flow_control(section, in_use | moved_to, log);
     let schedule = schedule(section, log);
-    Some(SwitchParts { buffering: buffering?, flow_control: flow_control?, schedule: schedule? })
+    Some(SwitchParts {
+        buffering: buffering?,
+        flow_control: flow_control?,
+        schedule: schedule?,
+        isolation: isolation?,
+    })
 }
 
 /// A switch that could not be read, while the rest is checked.
@@ -38,6 +46,7 @@ pub(crate) fn plain_switch() -> SwitchParts {
         buffering: Buffering::Voq { input_memory: None, output: None },
         flow_control: FlowControl::Off,
         schedule: Schedule::Strict,
+        isolation: None,
     }
 }
 

@@ -435,8 +435,8 @@ impl Sections {
             let (section, parts) =
                 own.get(name.as_str()).map_or((&self.switch, &general), |own| (own.0, &own.1));
             let parts = parts.clone().unwrap_or_else(plan_nodes::plain_switch);
-            let plan_nodes::SwitchParts { buffering, flow_control, schedule } = parts;
-            (Switch { name: name.clone(), buffering, flow_control, schedule }, section)
+            let plan_nodes::SwitchParts { buffering, flow_control, schedule, isolation } = parts;
+            (Switch { name: name.clone(), buffering, flow_control, schedule, isolation }, section)
         });
         switches.unzip()
     }

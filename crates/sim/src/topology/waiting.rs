@@ -117,11 +117,15 @@ impl<'a> Waits<'a> {
     /// The class in which the input at the end of a wire stops this priority, if it is a switch's and does.
     fn class(&self, wire: usize, priority: Priority) -> Option<usize> {
         let NodeId::Switch(switch) = self.receiver(wire) else { return None };
-        match self.plan.switches[switch.0 as usize].flow_control {
+        let switch = &self.plan.switches[switch.0 as usize];
+        match switch.flow_control {
             FlowControl::Off => None,
             FlowControl::Pause(_) => Some(ALL),
             FlowControl::Pfc { priorities, .. } => {
-                (priorities & (1 << priority.get()) != 0).then_some(priority.index())
+                // A flow may be moved at one switch and not at the next: a pair of classes waits as one.
+                let moved = switch.isolation.filter(|it| it.monitored == priority);
+                let bits = moved.map_or(0, |it| 1 << it.congesting.get()) | 1 << priority.get();
+                (priorities & bits != 0).then_some(priority.index())
             }
         }
     }

@@ -9,6 +9,7 @@ mod determinism;
 mod fabric;
 mod failures;
 mod figures;
+mod isolation;
 mod lossless;
 mod memory;
 mod multicast;

@@ -39,6 +39,7 @@ pub(crate) fn graph(hosts: u32, switches: u32, ends: &[[NodeId; 2]], rate: Rate,
                 buffering: Buffering::OutputQueued { memory: None, queue_limit: QueueLimit::None },
                 flow_control: FlowControl::Off,
                 schedule: Schedule::Strict,
+                isolation: None,
             })
             .collect(),
         links: ends.iter().map(|ends| Link { ends: *ends, rate, delay }).collect(),

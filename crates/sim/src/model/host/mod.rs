@@ -230,6 +230,7 @@ impl Host {
             }
             Body::Pause { quanta } => self.on_pause(None, quanta, net),
             Body::Pfc { priority, quanta } => self.on_pause(Priority::new(priority), quanta, net),
+            Body::Cim { .. } | Body::Marker => unreachable!("a host has no part in isolation"),
         }
         net.pool.free(handle);
     }

@@ -79,6 +79,14 @@ impl Waiting {
         }
     }
 
+    /// The queue of an output and class, where it is one.
+    pub(super) fn of_output(&mut self, queue: usize) -> &mut List {
+        let Kind::PerOutput(lists) = &mut self.kind else {
+            unreachable!("flows are isolated where outputs have queues");
+        };
+        &mut lists[queue]
+    }
+
     /// A frame has reached its output's own buffer.
     pub(super) fn stage(&mut self, handle: Handle, queue: usize, pool: &mut Pool) {
         let Kind::Staged { staged, .. } = &mut self.kind else {

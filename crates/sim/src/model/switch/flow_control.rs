@@ -5,6 +5,7 @@ use crate::kernel::agenda::{Lane, LaneKind};
 use crate::model::frame::{Body, Frame};
 use crate::model::net::Net;
 use crate::scenario::plan::{FlowControl, StopRule};
+use quell_proto::control::isolation::{BothClasses, Coupling};
 use quell_proto::control::pause::{PauseConfig, PauseSender, Signal};
 use quell_proto::units::{Bytes, Instant, Priority};
 use quell_record::EventKind;
@@ -23,6 +24,27 @@ pub(super) struct Stops {
     dynamic: Option<Dynamic>,
     /// Thresholds of the whole memory, where all inputs stop at once.
     pub(super) global: Option<Global>,
+    /// Two classes of which one stops for the other's sake, where flows are isolated.
+    pub(super) coupled: Option<Coupled>,
+}
+
+/// Two classes of which the first stops for the second's sake.
+#[derive(Debug)]
+pub(super) struct Coupled {
+    monitored: usize,
+    congesting: usize,
+    /// One for each input.
+    inputs: Vec<Coupling>,
+}
+
+impl Coupled {
+    pub(super) fn new(both: BothClasses, monitored: u8, congesting: u8, ports: usize) -> Coupled {
+        Coupled {
+            monitored: usize::from(monitored),
+            congesting: usize::from(congesting),
+            inputs: vec![Coupling::new(both); ports],
+        }
+    }
 }
 
 /// One state for all inputs.
@@ -110,7 +132,13 @@ impl Stops {
                 }
                 _ => None,
             },
+            coupled: None,
         }
+    }
+
+    /// How many ports there are.
+    pub(super) fn ports(&self) -> usize {
+        self.totals.len()
     }
 
     #[inline]
@@ -222,12 +250,34 @@ impl Switch {
     }
 
     /// Compares an input with its thresholds.
+    #[inline]
     fn review(&mut self, input: usize, class: usize, net: &mut Net) {
+        if self.stops.coupled.is_some() {
+            self.review_coupled(input, class, net);
+        }
+        self.review_class(input, class, net);
+    }
+
+    /// What an input holds of a class may stop another class, or let it go again.
+    fn review_coupled(&mut self, input: usize, class: usize, net: &mut Net) {
+        let level = self.inputs[input * self.classes + class].meter.level();
+        let Some(coupled) = &mut self.stops.coupled else { return };
+        if coupled.congesting == class && coupled.inputs[input].on_level(Bytes::new(level)) {
+            let monitored = coupled.monitored;
+            self.review_class(input, monitored, net);
+        }
+    }
+
+    fn review_class(&mut self, input: usize, class: usize, net: &mut Net) {
         let Some(number) = self.stops.sender_of(input, class) else { return };
-        let level = match self.stops.scope {
+        let mut level = match self.stops.scope {
             Scope::Port => self.stops.totals[input],
             Scope::Class | Scope::Off => self.inputs[input * self.classes + class].meter.level(),
         };
+        if let Some(coupled) = self.stops.coupled.as_ref().filter(|it| it.monitored == class) {
+            let stop = self.stops.senders[number].sender.thresholds().stop;
+            level = coupled.inputs[input].shown(Bytes::new(level), stop).get();
+        }
         let rate = net.wires[self.ports[input].sender.wire as usize].speed.rate();
         let stop = &mut self.stops.senders[number];
         if let Some(dynamic) = self.stops.dynamic {

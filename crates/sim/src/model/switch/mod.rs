@@ -10,6 +10,7 @@ mod buffer;
 mod congestion;
 mod crossing;
 mod flow_control;
+mod isolation;
 mod multicast;
 mod over_fabric;
 mod reliable;
@@ -32,6 +33,7 @@ use buffer::Waiting;
 use congestion::{CongestionPoints, Watcher};
 use crossing::Crossing;
 use flow_control::Stops;
+use isolation::Isolation;
 use multicast::Parted;
 use quell_proto::dice::Dice;
 use quell_proto::units::{Instant, Priority, Quanta};
@@ -62,6 +64,7 @@ pub(crate) struct Switch {
     parted: Parted,
     stops: Stops,
     congestion: Option<CongestionPoints>,
+    isolation: Option<Box<Isolation>>,
     /// For each host, the port towards it, [`CHOICE`] if there are several, [`NOWHERE`] if there is none.
     next: Vec<u16>,
     routes: Arc<[Routes]>,
@@ -162,6 +165,7 @@ impl Switch {
             acknowledgements: takes.map(|takes| Acknowledgements::new(takes, ports.len())),
             stops: Stops::new(&switch.flow_control, ports.len(), &net.classes),
             congestion: None,
+            isolation: None,
             next: Vec::new(),
             routes: Arc::clone(routes),
             epoch: 0,
@@ -170,6 +174,7 @@ impl Switch {
         };
         built.install_congestion_points(plan, seed, net);
         built.install_samplers(plan, seed, net);
+        built.install_isolation(plan, seed, net);
         built.follow_routes(plan.hosts.len());
         built
     }
@@ -219,6 +224,8 @@ impl Switch {
             Body::Pfc { priority, quanta } => {
                 self.on_pause(port, Priority::new(priority), quanta, handle, net);
             }
+            Body::Cim { .. } => self.on_cim(handle, port, net),
+            Body::Marker => unreachable!("a marker stays in its queue"),
             Body::Data { .. } | Body::Cnm { .. } | Body::Bcn { .. } | Body::Becn | Body::Probe { .. } => {
                 self.books.received += u64::from(frame.length);
                 self.take_in(handle, port, net);
@@ -244,11 +251,11 @@ impl Switch {
     /// ports for a frame made here.
     #[inline]
     fn take_in(&mut self, handle: Handle, input: usize, net: &mut Net) {
-        let frame = net.pool.get(handle).frame;
+        let mut frame = net.pool.get(handle).frame;
         if self.is_multicast(&frame, net) {
             return self.take_in_multicast(handle, input, net);
         }
-        let class = frame.class as usize;
+        let mut class = frame.class as usize;
         let is_data = matches!(frame.body, Body::Data { .. });
         let Some(output) = self.output_towards(&frame) else {
             return self.lose(handle, At::Input(input), false, net);
@@ -256,7 +263,14 @@ impl Switch {
         if input < self.ports.len() && !self.ports[input].sender.up {
             return self.lose(handle, At::Input(input), false, net);
         }
-        if is_data && let Err(full) = self.find_room(&frame, input, output, net) {
+        let is_watched = is_data && self.isolation.as_ref().is_some_and(|it| it.is_monitored(class));
+        if is_watched {
+            if let Err(full) = self.place(handle, input, output, net) {
+                return self.lose_for_want_of_room(handle, full, net);
+            }
+            frame = net.pool.get(handle).frame;
+            class = usize::from(frame.class);
+        } else if is_data && let Err(full) = self.find_room(&frame, input, output, net) {
             return self.lose_for_want_of_room(handle, full, net);
         }
         if let Some(port) = self.own_port_for(&frame, input) {
@@ -278,6 +292,9 @@ impl Switch {
             return;
         }
         self.wait_at_output(&frame, output, net);
+        if is_watched {
+            self.settle(output, net);
+        }
         if is_data {
             self.watch_output(handle, output, net);
             self.watch_input(&frame, input, net);
@@ -419,9 +436,17 @@ impl Switch {
         let length = u64::from(frame.length);
         self.outputs[base + class].meter.remove(net.now, length);
         self.books.sent += length;
+        let isolated = if self.isolation.is_some() { self.leave(handle, port, class, net) } else { None };
+        let Port { sender, ready, .. } = &mut self.ports[port];
         sender.send(handle, net);
+        if let Some(class) = isolated {
+            sender.count_as(class);
+        }
         if *ready != 0 {
             sender.look_at(sender.free_at(), net);
+        }
+        if isolated.is_some() {
+            self.tell_of_the_freed(port, net);
         }
         let is_data = matches!(frame.body, Body::Data { .. });
         if self.is_staged() {
@@ -487,7 +512,9 @@ impl Switch {
             self.look_if_free(port, net);
             return;
         }
-        for class in 0..self.classes {
+        // What waits behind a marker can be taken only when the other queue is empty: the second time at the latest.
+        let rounds = if self.isolation.is_some() { 2 } else { 1 };
+        for class in (0..self.classes).cycle().take(rounds * self.classes) {
             // What waits at the inputs of other leaves learns of it only at the output.
             if self.leaf.is_none() {
                 self.lose_requests(port, class, net);
@@ -501,6 +528,10 @@ impl Switch {
                 let (frame, input) = (slot.frame, slot.ingress as usize);
                 let length = u64::from(frame.length);
                 self.outputs[port * self.classes + class].meter.remove(net.now, length);
+                if self.isolation.is_some() {
+                    self.leave(handle, port, class, net);
+                    self.tell_of_the_freed(port, net);
+                }
                 if self.is_staged() {
                     self.vacate(port, class, length, net);
                 }
