@@ -122,8 +122,10 @@ const IBA: &str = "IBA annex A10";
 const PAUSE: &str = "802.3 Annex 31B, 802.1Qbb";
 const QCZ: &str = "802.1Qcz";
 const QCZ_2018: &str = "IEEE P802.1Qcz Congestion Isolation (2018), Queue Models Used";
-const QCZ_2018_FLUSH: &str = "IEEE P802.1Qcz Congestion Isolation (2018), Response: Congested to uncongested transition";
-const QCZ_2018_ORDER: &str = "IEEE P802.1Qcz Congestion Isolation (2018), Handling the potential out-of-order problem";
+const QCZ_2018_FLUSH: &str =
+    "IEEE P802.1Qcz Congestion Isolation (2018), Response: Congested to uncongested transition";
+const QCZ_2018_ORDER: &str =
+    "IEEE P802.1Qcz Congestion Isolation (2018), Handling the potential out-of-order problem";
 const QCZ_2018_BOTH: &str = "IEEE P802.1Qcz Congestion Isolation (2018), Response: Congested flow packets can be in noncongested queue when PFC is triggered";
 
 #[rustfmt::skip] // one key a line or two reads as the table it is
@@ -350,6 +352,7 @@ pub(super) const KEYS: &[Key] = &[
     key("traffic", "multicast", Form::Flag, By("false"), "Whether each frame goes to all receivers, copied where their ways part, instead of to one of them. Each receiver has a flow; they share queue and limiter.").when(FRAMED),
     key("traffic", "name", Form::Text, Optional("`from->to`"), "What the flow is called, if there is just one; of a multicast, what stands before `->` and the receiver.").when(FRAMED),
     key("traffic", "priority", Form::Count(0, 7), By("0"), "Priority of its frames, where a trace has none.").source("802.1Q"),
+    key("traffic", "spread", Form::Counts(0, 7), Optional("all have `priority`"), "Priorities that flows are spread over by a hash of their destination, in place of `priority`.").source(QCZ_2018),
     key("traffic", "frame", FRAME, By("1500B"), "Length of its frames, from destination address to check sequence."),
     key("traffic", "pattern", Form::Word(&["greedy", "constant", "bernoulli", "poisson", "on-off", "flows", "incasts", "trace"]), By("greedy"), "When frames come: always one waiting, at even gaps, by a coin tossed each frame time, at exponential gaps, or in exponential on and off periods. Or many flows at once: `flows` come at random with sizes of a distribution, `incasts` are groups of greedy senders to one receiver each, a `trace` lists them."),
     key("traffic", "offer", RATE, Optional("see `load` and `interval`"), "Mean rate offered while active, in frame octets.").when(PACED),

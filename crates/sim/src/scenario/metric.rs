@@ -78,7 +78,11 @@ pub const METRICS: &[MetricName] = &[
         Unit::Number,
         "Ports: how often the port was found in a circle of ports that wait for each other.",
     ),
-    metric("isolations", Unit::Number, "Ports: how often the port began to isolate a flow, as a rule `s1->h2@1` by its congesting priority."),
+    metric(
+        "isolations",
+        Unit::Number,
+        "Ports: how often the port began to isolate a flow, as a rule `s1->h2@1` by its congesting priority.",
+    ),
     metric("cnms", Unit::Number, "Flows: notifications received. Ports and inputs: notifications sent."),
     metric(
         "cnms-per-megabyte",

@@ -173,10 +173,27 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
                 );
             }
         } else {
-            let each = rooms.iter().map(|room| (config.stop + *room).get());
-            let all = each.fold(0, u64::saturating_add).saturating_mul(classes as u64);
-            let all = Bytes::new(all);
-            if all > memory {
+            // A congesting class that is stopped may fill up to where both are.
+            let further = switch
+                .isolation
+                .and_then(|it| it.both)
+                .map_or(0, |both| both.stop.get().saturating_sub(config.stop.get()));
+            let each =
+                rooms.iter().map(|room| (config.stop + *room).get().saturating_mul(classes as u64) + further);
+            let all = Bytes::new(each.fold(0, u64::saturating_add));
+            let one =
+                rooms.iter().max().map_or(config.stop, |room| config.stop + *room) + Bytes::new(further);
+            if one > memory {
+                let key = if further > 0 { "pause.both_stop" } else { "pause.stop" };
+                let (path, stop) = (section.path_of(key), config.stop + Bytes::new(further));
+                let message = format!(
+                    "`{path}` is {stop}, and {} more can arrive at one input alone before its peer stops: {one} in a memory \
+                     of {memory}",
+                    one - stop
+                );
+                log.wrong(section.origin_of(key), message)
+                    .hint("it would never stop anybody in time; stop earlier");
+            } else if all > memory {
                 let path = section.path_of("memory");
                 let message =
                     format!("`{path}` is {memory}, and inputs may hold {all} before all peers stop");

@@ -2,7 +2,7 @@
 
 use super::plan::{Flow, FlowId, HostId, NodeId, Pattern, Source};
 use super::plan_network;
-use super::plan_traffic::{MOST_FLOWS, Setting, Traffic, host_name, life, senders};
+use super::plan_traffic::{MOST_FLOWS, Priorities, Setting, Traffic, host_name, life, senders};
 use super::problem::Log;
 use super::section::Section;
 use crate::traffic::flows::{self, ListedFlow, PoissonFlows};
@@ -13,7 +13,7 @@ use quell_proto::units::{Bytes, Instant, Priority};
 struct Sending {
     frame: Bytes,
     header: Bytes,
-    priority: Priority,
+    priorities: Priorities,
     /// Flows of less than this have a priority of their own.
     mice: Option<(Bytes, Priority)>,
 }
@@ -78,10 +78,10 @@ impl Traffic {
         let (count, fan_in) = (section.count("incasts")?, section.count("fan_in")?);
         enough(section, "incasts", count.saturating_mul(fan_in + 1), hosts.len(), log)?;
         let deck = flows::deck(&hosts, section.count("draw")?);
-        let (priority, frame) = (section.priority("priority")?, section.size("frame")?);
+        let (priorities, frame) = (Priorities::of(section, log)?, section.size("frame")?);
         for (to, from) in flows::incasts(&deck, usize::try_from(count).ok()?, usize::try_from(fan_in).ok()?) {
             for &from in from {
-                let flow = self.flow(from, to, priority, setting)?;
+                let flow = self.flow(from, to, priorities.towards(to), setting)?;
                 let (flows, pattern) = (vec![flow], Pattern::Greedy);
                 self.sources.push(Source {
                     host: from,
@@ -159,7 +159,7 @@ impl Traffic {
                 return None;
             }
             let mouse = sending.mice.filter(|(below, _)| it.size < *below).map(|(_, priority)| priority);
-            let priority = mouse.or(priority).unwrap_or(sending.priority);
+            let priority = mouse.or(priority).unwrap_or_else(|| sending.priorities.towards(it.to));
             let flow = self.flow(it.from, it.to, priority, setting)?;
             self.sources.push(Source {
                 host: it.from,
@@ -168,7 +168,7 @@ impl Traffic {
                 pattern: Pattern::Greedy,
                 start: it.start,
                 stop: Instant::from_ps(setting.length.ps()),
-                message: Some(sending.octets(it.size)),
+                message: Some(in_frames(sending.frame, sending.header, it.size)),
                 header: sending.header,
                 multicast: false,
             });
@@ -190,14 +190,12 @@ impl Traffic {
     }
 }
 
-impl Sending {
-    /// What so much payload amounts to in frames.
-    fn octets(&self, size: Bytes) -> Bytes {
-        let payload = (self.frame - self.header).get();
-        let (whole, rest) = (size.get() / payload, size.get() % payload);
-        let rest = if rest == 0 { 0 } else { rest + self.header.get() };
-        Bytes::new(whole.saturating_mul(self.frame.get()).saturating_add(rest))
-    }
+/// What so much payload amounts to in frames of this length, with a header each.
+fn in_frames(frame: Bytes, header: Bytes, size: Bytes) -> Bytes {
+    let payload = (frame - header).get();
+    let (whole, rest) = (size.get() / payload, size.get() % payload);
+    let rest = if rest == 0 { 0 } else { rest + header.get() };
+    Bytes::new(whole.saturating_mul(frame.get()).saturating_add(rest))
 }
 
 fn sending(section: &Section, log: &mut Log) -> Option<Sending> {
@@ -212,7 +210,7 @@ fn sending(section: &Section, log: &mut Log) -> Option<Sending> {
         None => None,
         Some(below) => Some((below, section.priority("mice_priority")?)),
     };
-    Some(Sending { frame, header, priority: section.priority("priority")?, mice })
+    Some(Sending { frame, header, priorities: Priorities::of(section, log)?, mice })
 }
 
 /// Whether there are as many hosts as are to be dealt.
@@ -231,14 +229,8 @@ mod tests {
 
     #[test]
     fn payload_becomes_frames_with_a_header_each() {
-        let sending = Sending {
-            frame: Bytes::new(1048),
-            header: Bytes::new(48),
-            priority: Priority::default(),
-            mice: None,
-        };
         for (size, octets) in [(1, 49), (999, 1047), (1000, 1048), (1001, 1048 + 49), (5000, 5 * 1048)] {
-            assert_eq!(sending.octets(Bytes::new(size)), Bytes::new(octets), "{size}");
+            assert_eq!(in_frames(Bytes::new(1048), Bytes::new(48), Bytes::new(size)), Bytes::new(octets));
         }
     }
 }

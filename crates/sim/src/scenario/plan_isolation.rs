@@ -102,8 +102,9 @@ fn both_classes(section: &Section, log: &mut Log) -> Option<Option<BothClasses>>
     if both.go >= both.stop {
         let path = section.path_of("pause.both_go");
         let message = format!("`{path}` is {}, not below `both_stop` at {}", both.go, both.stop);
-        log.wrong(section.origin_of("pause.both_go"), message)
-            .hint("the monitored priority goes by itself again below `both_go`, so it lies under `both_stop`");
+        log.wrong(section.origin_of("pause.both_go"), message).hint(
+            "the monitored priority goes by itself again below `both_go`, so it lies under `both_stop`",
+        );
         return None;
     }
     Some(Some(both))
@@ -184,7 +185,8 @@ fn own_parts(plan: &Plan, switch: &Switch, isolation: &Isolation, section: &Sect
         let [lossless, lossy] =
             if is_lossless(monitored) { [monitored, congesting] } else { [congesting, monitored] };
         let path = section.path_of("pause.priorities");
-        let message = format!("`{path}` has priority {lossless} and not {lossy}, between which flows are moved");
+        let message =
+            format!("`{path}` has priority {lossless} and not {lossy}, between which flows are moved");
         log.wrong(section.origin_of("pause.priorities"), message)
             .hint("a flow loses nothing if neither of its queues does: name both or none");
     }
@@ -225,7 +227,8 @@ fn priorities(plan: &Plan, isolation: &Isolation, section: &Section, log: &mut L
 fn neighbours(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     for link in &plan.links {
         for end in 0..2 {
-            let (NodeId::Switch(here), peer @ NodeId::Switch(_)) = (link.ends[end], link.ends[1 - end]) else {
+            let (NodeId::Switch(here), peer @ NodeId::Switch(_)) = (link.ends[end], link.ends[1 - end])
+            else {
                 continue;
             };
             let Some(own) = plan.switches[here.0 as usize].isolation.filter(Isolation::signals) else {
@@ -250,4 +253,3 @@ impl Plan {
         isolating.filter(Isolation::signals).map(|it| it.messages.priority)
     }
 }
-

@@ -1,13 +1,13 @@
 //! `[switch]`, `[adapter]` and `[scheme]`: what stands at the nodes.
 
 use super::plan::{
-    Adapter, AdapterQueueing, Buffering, CulpritSearch, FlowControl, Isolation, LimiterScope, OutputStage, Placement,
-    Qcn, QueueLimit, Receive, Schedule, Scheme, StopRule,
+    Adapter, AdapterQueueing, Buffering, CulpritSearch, FlowControl, Isolation, LimiterScope, OutputStage,
+    Placement, Qcn, QueueLimit, Receive, Schedule, Scheme, StopRule,
 };
-use super::{plan_isolation, plan_schemes};
 use super::problem::Log;
 use super::section::Section;
 use super::value::Origin;
+use super::{plan_isolation, plan_schemes};
 use quell_proto::control::af_qcn;
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;

@@ -7,7 +7,7 @@ use super::problem::{Log, suggest};
 use super::section::Section;
 use crate::model::stream;
 use crate::topology::Network;
-use quell_proto::units::{Bytes, Duration, Instant, Rate};
+use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use std::collections::BTreeMap;
 
 /// More flows than this would not fit the memory of the machines this runs on.
@@ -48,7 +48,7 @@ impl Traffic {
     /// Adds flows by their ends, with sources that offer frame by frame.
     fn add_framed(&mut self, section: &Section, setting: &Setting<'_>, log: &mut Log) -> Option<()> {
         let senders = senders(section, setting, log)?;
-        let priority = section.priority("priority")?;
+        let priorities = Priorities::of(section, log)?;
         let frame = section.size("frame")?;
         let each = section.flag("each")?;
         let multicast = section.flag("multicast")?;
@@ -100,7 +100,7 @@ impl Traffic {
                     None => default(),
                 };
                 let name = self.unique(name);
-                self.flows.push(Flow { name, from, to, priority });
+                self.flows.push(Flow { name, from, to, priority: priorities.towards(to) });
             }
             let sources: Vec<Vec<FlowId>> =
                 if each { flows.into_iter().map(|flow| vec![flow]).collect() } else { vec![flows] };
@@ -148,6 +148,35 @@ impl Traffic {
         let count = self.taken.entry(name.clone()).or_insert(0);
         *count += 1;
         if *count == 1 { name } else { format!("{name}#{count}") }
+    }
+}
+
+/// Which priorities the flows of a `[[traffic]]` have.
+pub(crate) struct Priorities(Vec<Priority>);
+
+impl Priorities {
+    pub(crate) fn of(section: &Section, log: &mut Log) -> Option<Priorities> {
+        let Some(spread) = section.counts("spread") else {
+            return Some(Priorities(vec![section.priority("priority")?]));
+        };
+        if spread.is_empty() || section.is_stated("priority") {
+            let path = section.path_of("spread");
+            let message = match spread.is_empty() {
+                true => format!("`{path}` names no priority"),
+                false => format!("`{}` states both `priority` and `spread`", section.path),
+            };
+            log.wrong(section.origin_of("spread"), message)
+                .hint("flows have one `priority`, or are spread over several");
+            return None;
+        }
+        let spread = spread.iter().map(|it| u8::try_from(*it).ok().and_then(Priority::new));
+        spread.collect::<Option<_>>().map(Priorities)
+    }
+
+    /// That of a flow to this host.
+    pub(crate) fn towards(&self, to: HostId) -> Priority {
+        let hash = stream::mix(u64::from(to.0) + 1);
+        self.0[(hash % self.0.len() as u64) as usize]
     }
 }
 

@@ -44,8 +44,7 @@ fn read_plan(text: &str) -> Result<Plan, String> {
     Ok(scenario.configurations.into_iter().next().expect("there is one").plan)
 }
 
-const PFC: &str =
-    "memory = \"10MB\", pause = { mode = \"pfc\", stop = \"60kB\", go = \"40kB\", both_stop = \"90kB\", both_go = \"70kB\" }";
+const PFC: &str = "memory = \"10MB\", pause = { mode = \"pfc\", stop = \"60kB\", go = \"40kB\", both_stop = \"90kB\", both_go = \"70kB\" }";
 const PLAIN_PFC: &str = "memory = \"10MB\", pause = { mode = \"pfc\", stop = \"60kB\", go = \"40kB\" }";
 const LOSSY: &str = "memory = \"10MB\", queue_limit = \"150kB\"";
 

@@ -94,7 +94,13 @@ impl Switch {
 
     /// Decides where a frame of the monitored class waits, if there is room for it. Afterwards it is of the class whose
     /// queue it goes to, and all that goes before it there is in place.
-    pub(super) fn place(&mut self, handle: Handle, input: usize, output: usize, net: &mut Net) -> Result<(), At> {
+    pub(super) fn place(
+        &mut self,
+        handle: Handle,
+        input: usize,
+        output: usize,
+        net: &mut Net,
+    ) -> Result<(), At> {
         let isolation = self.isolation.as_deref_mut().expect("it was asked for");
         let Isolation { monitored, congesting, .. } = *isolation;
         let frame = net.pool.get(handle).frame;
