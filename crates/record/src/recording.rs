@@ -4,6 +4,7 @@ use crate::claim::Window;
 use crate::{Catalog, Digest, Digester, EntityId, Event, FlowTotals, Quantity, Sink};
 use quell_proto::units::{Duration, Instant};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// What one run said, in memory and by entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +23,21 @@ pub struct Recording {
     /// Whether the run came to its end; `false` if it was interrupted.
     pub complete: bool,
     table: Table,
+    by_entity: ByEntity,
 }
+
+/// The places of events, by entity and in order of time: made when somebody first asks. It says nothing new, so
+/// recordings are the same with and without.
+#[derive(Clone, Debug, Default)]
+struct ByEntity(OnceLock<Vec<u32>>);
+
+impl PartialEq for ByEntity {
+    fn eq(&self, _: &ByEntity) -> bool {
+        true
+    }
+}
+
+impl Eq for ByEntity {}
 
 impl Recording {
     /// The values of one quantity of one entity, one for each of `times`; `None` if it was not recorded, or
@@ -65,6 +80,22 @@ impl Recording {
     pub fn interval(&self, sample: usize) -> Duration {
         let (from, to) = self.span(sample..sample + 1);
         to.saturating_since(from)
+    }
+
+    /// The events of one entity, in order of time. What is asked of thousands of entities must not look at all events
+    /// for each.
+    pub fn events_of(&self, entity: EntityId) -> impl Iterator<Item = &Event> {
+        let places = self.by_entity.0.get_or_init(|| {
+            let mut places: Vec<u32> = (0..self.events.len() as u32).collect();
+            places.sort_by_key(|place| self.events[*place as usize].entity);
+            places
+        });
+        let of = |place: &u32| self.events[*place as usize].entity;
+        let first = places.partition_point(|place| of(place) < entity);
+        places[first..]
+            .iter()
+            .map(|place| &self.events[*place as usize])
+            .take_while(move |it| it.entity == entity)
     }
 
     /// The events of a window.
@@ -142,6 +173,7 @@ impl Memory {
             digest: self.digester.digest(),
             complete,
             table: self.table,
+            by_entity: ByEntity::default(),
         }
     }
 }

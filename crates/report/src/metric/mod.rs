@@ -431,7 +431,7 @@ impl<'a> View<'a> {
     fn stops(&self) -> usize {
         let mut stopped = false;
         let mut count = 0;
-        for event in self.recording.events.iter().filter(|event| event.entity == self.entity) {
+        for event in self.recording.events_of(self.entity) {
             if event.at.ps() >= self.window.to_ps {
                 break;
             }
@@ -449,8 +449,9 @@ impl<'a> View<'a> {
 
     /// Events of a kind that happened to the entity.
     fn events(&self, kind: EventKind) -> usize {
-        let inside = self.recording.events_in(self.window).iter();
-        inside.filter(|event| event.entity == self.entity && event.kind == kind).count()
+        let span = self.window.from_ps..self.window.to_ps;
+        let inside = self.recording.events_of(self.entity).filter(|event| span.contains(&event.at.ps()));
+        inside.filter(|event| event.kind == kind).count()
     }
 
     /// What is known of a flow only for the whole run.
