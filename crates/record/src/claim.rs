@@ -153,6 +153,10 @@ pub enum Metric {
         /// Time after the change that is not looked at.
         skip_ps: u64,
     },
+    /// Flows of collectives: mean seconds of an iteration, of those that ended in the window.
+    IterationTime,
+    /// Flows of collectives: iterations that ended in the window.
+    Iterations,
     /// Flows that end by themselves and start in the window: seconds from their start until their last octet was
     /// delivered; never if it was not.
     CompletionTime(SizeClass),
@@ -195,6 +199,8 @@ impl Metric {
             | Metric::Reordered
             | Metric::Correlation { .. }
             | Metric::Latency
+            | Metric::IterationTime
+            | Metric::Iterations
             | Metric::CompletionTime(_)
             | Metric::Slowdown(_)
             | Metric::Finished(_) => &[Flow],
@@ -246,6 +252,8 @@ impl Metric {
                 | Metric::Latency
                 | Metric::Cnms
                 | Metric::Loss
+                | Metric::IterationTime
+                | Metric::Iterations
                 | Metric::CompletionTime(_)
                 | Metric::Slowdown(_)
                 | Metric::Finished(_)

@@ -148,11 +148,14 @@ pub enum EventKind {
     /// A port began to isolate `flow`, and its frames wait in the queue of the port's congesting priority; `value` is 0 if it
     /// was found there, 1 if the neighbour named it.
     Isolated,
+    /// The last octet of an iteration of a collective that is for the receiver of `flow` on it has arrived; `value` is
+    /// how long the iteration took, in ps: since the one before, or since the collective began.
+    Iteration,
 }
 
 impl EventKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [EventKind; 16] = [
+    pub const ALL: [EventKind; 17] = [
         EventKind::Stop,
         EventKind::Go,
         EventKind::Paused,
@@ -169,6 +172,7 @@ impl EventKind {
         EventKind::MessageDone,
         EventKind::Deadlock,
         EventKind::Isolated,
+        EventKind::Iteration,
     ];
 
     /// Its name in `events.parquet`.
@@ -190,6 +194,7 @@ impl EventKind {
             EventKind::MessageDone => "message_done",
             EventKind::Deadlock => "deadlock",
             EventKind::Isolated => "isolated",
+            EventKind::Iteration => "iteration",
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::unit::Unit;
 use quell_proto::units::Instant;
 use quell_record::claim::{ConvergingSeries, Metric, Reduce, Side, Window};
 use quell_record::{
-    Catalog, EntityClass, EntityId, EntityKind, EventKind, FlowTotals, Quantity, Recording, Selector,
+    Catalog, EntityClass, EntityId, EntityKind, Event, EventKind, FlowTotals, Quantity, Recording, Selector,
 };
 use quell_theory::series;
 use std::fmt;
@@ -63,8 +63,8 @@ pub fn measure(
             _ => view.sum(Quantity::PausedPs)? / PS,
         },
         Metric::PauseCount => view.stops() as f64,
-        Metric::Deadlocks => view.events(EventKind::Deadlock) as f64,
-        Metric::Isolations => view.events(EventKind::Isolated) as f64,
+        Metric::Deadlocks => view.events(EventKind::Deadlock).count() as f64,
+        Metric::Isolations => view.events(EventKind::Isolated).count() as f64,
         Metric::Cnms => match view.class {
             EntityClass::Flow => view.sum(Quantity::CnmsReceived)?,
             _ => view.sum(Quantity::CnmsSent)?,
@@ -93,6 +93,12 @@ pub fn measure(
         Metric::Settled { target, within, quiet_ps, skip_ps } => {
             view.settled(*target, *within, *quiet_ps, *skip_ps)?
         }
+        Metric::IterationTime => {
+            let took: Vec<f64> =
+                view.events(EventKind::Iteration).map(|event| event.value as f64 / PS).collect();
+            stats::mean(&took).unwrap_or(NEVER)
+        }
+        Metric::Iterations => view.events(EventKind::Iteration).count() as f64,
         Metric::CompletionTime(_) | Metric::Slowdown(_) | Metric::Finished(_) => {
             Messages::of(recording).measure(metric, entity)?
         }
@@ -101,6 +107,7 @@ pub fn measure(
         metric,
         Metric::Convergence { .. }
             | Metric::Recovery { .. }
+            | Metric::IterationTime
             | Metric::CompletionTime(_)
             | Metric::Slowdown(_)
     );
@@ -157,10 +164,12 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         | Metric::Latency
         | Metric::Convergence { .. }
         | Metric::Recovery { .. }
+        | Metric::IterationTime
         | Metric::CompletionTime(_) => Unit::Seconds,
         Metric::PauseCount
         | Metric::Deadlocks
         | Metric::Isolations
+        | Metric::Iterations
         | Metric::Cnms
         | Metric::Loss
         | Metric::Frames
@@ -448,10 +457,10 @@ impl<'a> View<'a> {
     }
 
     /// Events of a kind that happened to the entity.
-    fn events(&self, kind: EventKind) -> usize {
+    fn events(&self, kind: EventKind) -> impl Iterator<Item = &'a Event> {
         let span = self.window.from_ps..self.window.to_ps;
-        let inside = self.recording.events_of(self.entity).filter(|event| span.contains(&event.at.ps()));
-        inside.filter(|event| event.kind == kind).count()
+        let inside = self.recording.events_of(self.entity).filter(move |event| span.contains(&event.at.ps()));
+        inside.filter(move |event| event.kind == kind)
     }
 
     /// What is known of a flow only for the whole run.

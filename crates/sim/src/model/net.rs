@@ -42,6 +42,10 @@ pub(crate) struct Net {
     pub sent: Vec<Sent>,
     /// The receiving half of each flow, written by its receiver.
     pub received: Vec<Received>,
+    /// How far each flow of a collective has got, written by its receiver; empty where there is none.
+    pub steps: Vec<Step>,
+    /// A transfer of a collective has arrived since this was last asked.
+    pub has_stepped: bool,
     /// Frames of each flow lost in the network, and how many of them the last sample saw.
     pub lost: Vec<u64>,
     pub sampled_lost: Vec<u64>,
@@ -122,6 +126,18 @@ pub(crate) struct Received {
     pub latency_max: u64,
     pub sampled_bytes: u64,
     pub sampled_frames: u64,
+}
+
+/// The transfers of a flow that have arrived.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Step {
+    /// Octets of each; none of a flow that is in no collective.
+    octets: u64,
+    per_iteration: u32,
+    /// How many have arrived.
+    pub done: u32,
+    /// When the iteration before was over, or the first began.
+    since: Instant,
 }
 
 /// A rate, with the time of an octet worked out where it is whole.
@@ -209,6 +225,18 @@ impl Net {
                 flows[flow.0 as usize].message = Some((message.get(), source.start));
             }
         }
+        let mut steps = Vec::new();
+        for source in &plan.sources {
+            if let (Some(script), [flow]) = (&source.script, source.flows.as_slice()) {
+                steps.resize(flows.len(), Step::default());
+                steps[flow.0 as usize] = Step {
+                    octets: script.transfer.get(),
+                    per_iteration: script.per_iteration,
+                    done: 0,
+                    since: source.start,
+                };
+            }
+        }
         let mut groups = Vec::new();
         for source in plan.sources.iter().filter(|source| source.multicast) {
             let (Some(first), Some(last)) = (source.flows.first(), source.flows.last()) else { continue };
@@ -232,6 +260,8 @@ impl Net {
             sent: vec![Sent::default(); flows.len()],
             groups,
             received: vec![Received::default(); flows.len()],
+            steps,
+            has_stepped: false,
             lost: vec![0; flows.len()],
             sampled_lost: vec![0; flows.len()],
             flows,
@@ -374,6 +404,33 @@ impl Net {
             let took = i64::try_from((self.now - began).ps()).unwrap_or(i64::MAX);
             let flow = self.flow_entity(frame.flow);
             self.note(flow, EventKind::MessageDone, Some(frame.flow), took);
+        }
+        if !self.steps.is_empty() {
+            self.step(frame.flow);
+        }
+    }
+
+    /// Counts the transfers of a flow that have arrived, if it is of a collective.
+    fn step(&mut self, flow: u32) {
+        let bytes = self.received[flow as usize].bytes;
+        let step = &mut self.steps[flow as usize];
+        while step.octets > 0 && bytes >= step.octets * u64::from(step.done + 1) {
+            step.done += 1;
+            self.has_stepped = true;
+            if step.done.is_multiple_of(step.per_iteration.max(1)) {
+                let took = self.now - std::mem::replace(&mut step.since, self.now);
+                let took = i64::try_from(took.ps()).unwrap_or(i64::MAX);
+                let entity = EntityId(4 * self.links * self.data_count as u32 + 2 * self.routers + flow);
+                self.events.push(Event {
+                    at: self.now,
+                    entity,
+                    kind: EventKind::Iteration,
+                    flow: Some(entity),
+                    value: took,
+                    cause: None,
+                });
+                self.origins.push(self.acting);
+            }
         }
     }
 

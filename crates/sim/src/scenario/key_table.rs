@@ -97,8 +97,12 @@ const INCASTS: &[When] = &[Is("pattern", &["incasts"])];
 const TRACE: &[When] = &[Is("pattern", &["trace"])];
 /// Traffic that is a list of flows, each of a size.
 const LISTED: &[When] = &[Is("pattern", &["flows", "trace"])];
-const TIMED: &[When] =
-    &[Is("pattern", &["greedy", "constant", "bernoulli", "poisson", "on-off", "flows", "incasts"])];
+const COLLECTIVE: &[When] = &[Is("pattern", &["all-reduce", "all-to-all"])];
+const HEADED: &[When] = &[Is("pattern", &["flows", "trace", "all-reduce", "all-to-all"])];
+const TIMED: &[When] = &[Is(
+    "pattern",
+    &["greedy", "constant", "bernoulli", "poisson", "on-off", "flows", "incasts", "all-reduce", "all-to-all"],
+)];
 const PACED: &[When] = &[Is("pattern", &["constant", "bernoulli", "poisson", "on-off"])];
 const SPACED: &[When] = &[Is("pattern", &["constant", "poisson", "on-off"])];
 const ON_OFF: &[When] = &[Is("pattern", &["on-off"])];
@@ -347,6 +351,7 @@ pub(super) const KEYS: &[Key] = &[
 
     key("traffic", "from", Form::Names, Required, "The senders: a host, a list of hosts, or `*` for all.").when(FRAMED),
     key("traffic", "from", Form::Names, By("*"), "The hosts that take part: a list of hosts, or `*` for all.").when(DEALT),
+    key("traffic", "from", Form::Names, By("*"), "The members, in the order of the ring: a list of hosts, or `*` for all.").when(COLLECTIVE),
     key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; `+4` for the host four places on, counted round; or `permutation` for one other host each, scrambled. With several, each frame draws one.").when(FRAMED),
     key("traffic", "each", Form::Flag, By("false"), "Whether each receiver has a source of its own, instead of sharing one.").when(FRAMED),
     key("traffic", "multicast", Form::Flag, By("false"), "Whether each frame goes to all receivers, copied where their ways part, instead of to one of them. Each receiver has a flow; they share queue and limiter.").when(FRAMED),
@@ -354,7 +359,7 @@ pub(super) const KEYS: &[Key] = &[
     key("traffic", "priority", Form::Count(0, 7), By("0"), "Priority of its frames, where a trace has none.").source("802.1Q"),
     key("traffic", "spread", Form::Counts(0, 7), Optional("all have `priority`"), "Priorities that flows are spread over by a hash of their destination, in place of `priority`.").source(QCZ_2018),
     key("traffic", "frame", FRAME, By("1500B"), "Length of its frames, from destination address to check sequence."),
-    key("traffic", "pattern", Form::Word(&["greedy", "constant", "bernoulli", "poisson", "on-off", "flows", "incasts", "trace"]), By("greedy"), "When frames come: always one waiting, at even gaps, by a coin tossed each frame time, at exponential gaps, or in exponential on and off periods. Or many flows at once: `flows` come at random with sizes of a distribution, `incasts` are groups of greedy senders to one receiver each, a `trace` lists them."),
+    key("traffic", "pattern", Form::Word(&["greedy", "constant", "bernoulli", "poisson", "on-off", "flows", "incasts", "trace", "all-reduce", "all-to-all"]), By("greedy"), "When frames come: always one waiting, at even gaps, by a coin tossed each frame time, at exponential gaps, or in exponential on and off periods. Or many flows at once: `flows` come at random with sizes of a distribution, `incasts` are groups of greedy senders to one receiver each, a `trace` lists them. Or transfers that wait for each other, as training of neural networks makes them: an `all-reduce` passes pieces round a ring, in an `all-to-all` each member sends to every other once all of the iteration before has reached it."),
     key("traffic", "offer", RATE, Optional("see `load` and `interval`"), "Mean rate offered while active, in frame octets.").when(PACED),
     key("traffic", "load", Form::Share, Optional("see `offer` and `interval`"), "Share of the host's link that is offered while active, overhead counted.").when(PACED),
     key("traffic", "interval", TIME, Optional("see `offer` and `load`"), "Mean time between frames while active.").when(SPACED),
@@ -374,7 +379,9 @@ pub(super) const KEYS: &[Key] = &[
     key("traffic", "draw", Form::Count(0, MOST), By("1"), "What is dealt and drawn follows from this number, and not from the seed of a run: all seeds send the same flows.").when(DEALT),
     key("traffic", "file", Form::Text, Required, "A table of flows with the columns `start_ns` (or another unit), `from`, `to`, `bytes` and if it likes `priority`; or a `flow.txt` as the HPCC simulator and its relatives read it.").when(TRACE),
     key("traffic", "zero", OFFSET, By("0s"), "The time of the trace at which the run begins.").when(TRACE),
-    key("traffic", "header", Form::Size(0, 1000), By("0B"), "Octets of each frame that are not payload of its flow.").when(LISTED),
+    key("traffic", "header", Form::Size(0, 1000), By("0B"), "Octets of each frame that are not payload of its flow.").when(HEADED),
+    key("traffic", "size", SIZE, Required, "What each member holds, of an `all-reduce`, or sends to each other, of an `all-to-all`, in an iteration.").when(COLLECTIVE),
+    key("traffic", "iterations", Form::Count(1, 1_000_000), Required, "How often in a row; as many as fit the run are made.").when(COLLECTIVE),
     key("traffic", "mice_below", SIZE, Optional("all flows have one priority"), "Flows of less payload than this have the priority `mice_priority`.").when(LISTED),
     key("traffic", "mice_priority", Form::Count(0, 7), Required, "Priority of small flows.").when(&[Is("pattern", &["flows", "trace"]), Has(&["mice_below"])]),
 

@@ -112,6 +112,12 @@ pub const METRICS: &[MetricName] = &[
         Unit::Number,
         "Flows that end by themselves, of `sizes`: 1 if they did, 0 if not; `mean(finished)` is the share that did.",
     ),
+    metric(
+        "iteration-time",
+        Unit::Time,
+        "Flows of collectives: mean time of an iteration, from the one before until all of it has arrived; never, if none was over.",
+    ),
+    metric("iterations", Unit::Number, "Flows of collectives: iterations that were over."),
     metric("latency", Unit::Time, "Flows: mean time from adapter to receiver, over the whole run."),
     metric(
         "correlation",
@@ -281,6 +287,8 @@ impl Words {
                 quiet_ps: section.time("quiet")?.ps(),
                 skip_ps: section.time("skip")?.ps(),
             },
+            "iteration-time" => Metric::IterationTime,
+            "iterations" => Metric::Iterations,
             "completion" => Metric::CompletionTime(sizes(section).ok()?),
             "slowdown" => Metric::Slowdown(sizes(section).ok()?),
             "finished" => Metric::Finished(sizes(section).ok()?),

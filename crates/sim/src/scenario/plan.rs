@@ -419,6 +419,22 @@ pub struct Source {
     pub message: Option<Bytes>,
     /// Octets of each frame that are not payload of the message.
     pub header: Bytes,
+    /// What it waits for, if it is a part of a collective.
+    pub script: Option<Script>,
+}
+
+/// Transfers that wait for others: the part that one flow has in a collective.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// Octets of a transfer, in frames of the source.
+    pub transfer: Bytes,
+    /// How many there are.
+    pub transfers: u32,
+    /// How many of them make an iteration of the collective.
+    pub per_iteration: u32,
+    /// A transfer begins when the one before it of each of these flows has arrived. They all lead to the host of the
+    /// source, so it knows.
+    pub after: Vec<FlowId>,
 }
 
 /// When the frames of a source come.

@@ -1,12 +1,12 @@
 //! `[[traffic]]` whose flows come as a list: drawn from a distribution, dealt as incasts, or read from a trace.
 
-use super::plan::{Flow, FlowId, HostId, NodeId, Pattern, Source};
+use super::plan::{Flow, FlowId, HostId, NodeId, Pattern, Script, Source};
 use super::plan_network;
 use super::plan_traffic::{MOST_FLOWS, Priorities, Setting, Traffic, host_name, life, senders};
 use super::problem::Log;
 use super::section::Section;
 use crate::traffic::flows::{self, ListedFlow, PoissonFlows};
-use crate::traffic::{Sizes, trace};
+use crate::traffic::{Sizes, collective, trace};
 use quell_proto::units::{Bytes, Instant, Priority};
 
 /// How a listed flow is sent.
@@ -92,6 +92,7 @@ impl Traffic {
                     stop,
                     message: None,
                     header: Bytes::ZERO,
+                    script: None,
                     multicast: false,
                 });
             }
@@ -145,6 +146,57 @@ impl Traffic {
         self.list(section, listed, &sending, setting, log)
     }
 
+    /// Adds a collective: transfers between its members that wait for each other.
+    pub(crate) fn add_collective(
+        &mut self,
+        section: &Section,
+        setting: &Setting<'_>,
+        log: &mut Log,
+    ) -> Option<()> {
+        let sending = sending(section, log)?;
+        let (start, stop) = life(section, setting, log)?;
+        let hosts = senders(section, setting, log)?.hosts;
+        if hosts.len() < 2 {
+            log.wrong(section.origin_of("from"), format!("`{}` has one member", section.path))
+                .hint("a collective has two or more");
+            return None;
+        }
+        let (size, iterations) = (section.size("size")?, u32::try_from(section.count("iterations")?).ok()?);
+        let list = match section.text("pattern")? {
+            "all-reduce" => {
+                most_transfers(section, 2 * hosts.len() * (hosts.len() - 1), iterations, log)?;
+                collective::ring_all_reduce(&hosts, size, iterations)
+            }
+            _ => {
+                most_transfers(section, hosts.len() * (hosts.len() - 1), iterations, log)?;
+                collective::all_to_all(&hosts, size, iterations)
+            }
+        };
+        let first = self.flows.len();
+        let numbered = |part: u32| u32::try_from(first).ok().map(|first| FlowId(first + part));
+        for part in collective::parts(&list) {
+            let flow = self.flow(part.from, part.to, sending.priorities.towards(part.to), setting)?;
+            self.sources.push(Source {
+                host: part.from,
+                flows: vec![flow],
+                frame: sending.frame,
+                pattern: Pattern::Greedy,
+                start,
+                stop,
+                message: None,
+                header: sending.header,
+                multicast: false,
+                script: Some(Script {
+                    transfer: padded(sending.frame, in_frames(sending.frame, sending.header, part.size)),
+                    transfers: part.transfers,
+                    per_iteration: part.per_iteration,
+                    after: part.after.into_iter().map(numbered).collect::<Option<_>>()?,
+                }),
+            });
+        }
+        Some(())
+    }
+
     fn list(
         &mut self,
         section: &Section,
@@ -170,6 +222,7 @@ impl Traffic {
                 stop: Instant::from_ps(setting.length.ps()),
                 message: Some(in_frames(sending.frame, sending.header, it.size)),
                 header: sending.header,
+                script: None,
                 multicast: false,
             });
         }
@@ -196,6 +249,26 @@ fn in_frames(frame: Bytes, header: Bytes, size: Bytes) -> Bytes {
     let (whole, rest) = (size.get() / payload, size.get() % payload);
     let rest = if rest == 0 { 0 } else { rest + header.get() };
     Bytes::new(whole.saturating_mul(frame.get()).saturating_add(rest))
+}
+
+/// More transfers than this would take more memory than they are worth.
+const MOST_TRANSFERS: u64 = 20_000_000;
+
+fn most_transfers(section: &Section, each: usize, iterations: u32, log: &mut Log) -> Option<()> {
+    let count = each as u64 * u64::from(iterations);
+    if count <= MOST_TRANSFERS {
+        return Some(());
+    }
+    let message = format!("`{}` makes {count} transfers, more than {MOST_TRANSFERS}", section.path);
+    log.wrong(section.origin_of("iterations"), message).hint("fewer iterations, or fewer members");
+    None
+}
+
+/// What the frames of so many octets come to, the last of which may be padded.
+fn padded(frame: Bytes, octets: Bytes) -> Bytes {
+    let rest = octets.get() % frame.get();
+    let padding = if rest == 0 { 0 } else { 64_u64.min(frame.get()).saturating_sub(rest) };
+    octets + Bytes::new(padding)
 }
 
 fn sending(section: &Section, log: &mut Log) -> Option<Sending> {

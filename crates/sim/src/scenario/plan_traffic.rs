@@ -41,6 +41,7 @@ impl Traffic {
             "flows" => self.add_drawn(section, setting, log),
             "incasts" => self.add_incasts(section, setting, log),
             "trace" => self.add_trace(section, setting, log),
+            "all-reduce" | "all-to-all" => self.add_collective(section, setting, log),
             _ => self.add_framed(section, setting, log),
         }
     }
@@ -130,6 +131,7 @@ impl Traffic {
                     stop,
                     message,
                     header: Bytes::ZERO,
+                    script: None,
                 });
             }
         }

@@ -5,6 +5,7 @@
 
 use crate::scenario::plan::HostId;
 use quell_proto::units::Bytes;
+use std::collections::BTreeMap;
 
 /// One transfer of a collective.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +79,65 @@ pub fn all_to_all(members: &[HostId], size: Bytes, iterations: u32) -> Vec<Trans
     transfers
 }
 
+/// What one pair of members has in a collective: all its transfers, in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Who sends.
+    pub from: HostId,
+    /// Who receives.
+    pub to: HostId,
+    /// Octets of each transfer.
+    pub size: Bytes,
+    /// How many there are.
+    pub transfers: u32,
+    /// How many of them make an iteration.
+    pub per_iteration: u32,
+    /// Transfer n begins when transfer n - 1 of each of these parts has arrived; they all lead to `from`.
+    pub after: Vec<u32>,
+}
+
+/// The transfers of a collective by who sends them to whom.
+///
+/// # Panics
+/// When a transfer waits for something else than the transfers of the number before to its sender: not so in any
+/// collective here.
+pub fn parts(transfers: &[Transfer]) -> Vec<Part> {
+    let mut numbers: BTreeMap<(HostId, HostId), u32> = BTreeMap::new();
+    let mut parts: Vec<Part> = Vec::new();
+    // Of each transfer, its part and which one of it it is.
+    let mut places: Vec<(u32, u32)> = Vec::new();
+    for transfer in transfers {
+        let Transfer { from, to, size, iteration, .. } = *transfer;
+        let number = *numbers.entry((from, to)).or_insert_with(|| {
+            parts.push(Part { from, to, size, transfers: 0, per_iteration: 0, after: Vec::new() });
+            index(parts.len() - 1)
+        });
+        let part = &mut parts[number as usize];
+        places.push((number, part.transfers));
+        part.transfers += 1;
+        part.per_iteration += u32::from(iteration == 0);
+    }
+    for (transfer, (number, nth)) in transfers.iter().zip(&places) {
+        let mut after: Vec<u32> = Vec::new();
+        for before in &transfer.after {
+            let (other, place) = places[*before as usize];
+            assert!(
+                place + 1 == *nth && parts[other as usize].to == transfer.from,
+                "{transfer:?} waits for more"
+            );
+            after.push(other);
+        }
+        after.sort_unstable();
+        let part = &mut parts[*number as usize];
+        match nth {
+            0 => assert!(after.is_empty(), "{transfer:?} waits before it began"),
+            1 => part.after = after,
+            _ => assert_eq!(part.after, after, "{transfer:?} waits for others than the one before it"),
+        }
+    }
+    parts
+}
+
 fn index(place: usize) -> u32 {
     u32::try_from(place).expect("fewer than 2^32 transfers")
 }
@@ -85,7 +145,7 @@ fn index(place: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
 
     fn members(count: u32) -> Vec<HostId> {
         (0..count).map(|it| HostId(10 + it)).collect()
@@ -170,5 +230,26 @@ mod tests {
         assert!(ring_all_reduce(&members(1), Bytes::new(1), 1).is_empty());
         assert!(all_to_all(&members(1), Bytes::new(1), 2).is_empty());
         assert!(all_to_all(&[], Bytes::new(1), 2).is_empty());
+    }
+
+    #[test]
+    fn a_ring_is_a_part_for_each_member_that_waits_for_the_one_before() {
+        let parts = parts(&ring_all_reduce(&members(4), Bytes::new(4000), 3));
+        assert_eq!(parts.len(), 4);
+        for (number, part) in parts.iter().enumerate() {
+            assert_eq!((part.transfers, part.per_iteration, part.size), (18, 6, Bytes::new(1000)));
+            assert_eq!(part.after, [index((number + 3) % 4)]);
+        }
+    }
+
+    #[test]
+    fn an_all_to_all_is_a_part_for_each_pair_that_waits_for_all_to_its_sender() {
+        let parts = parts(&all_to_all(&members(4), Bytes::new(1000), 5));
+        assert_eq!(parts.len(), 12);
+        for part in &parts {
+            assert_eq!((part.transfers, part.per_iteration), (5, 1));
+            let after: BTreeSet<HostId> = part.after.iter().map(|it| parts[*it as usize].to).collect();
+            assert_eq!((part.after.len(), after), (3, BTreeSet::from([part.from])));
+        }
     }
 }

@@ -207,6 +207,7 @@ fn add_source(plan: &mut Plan, priorities: &[Priority], draw: &mut Draw) {
         stop: Instant::START + SOURCES_END,
         message: (draw.below(4) == 0).then(|| Bytes::new(frame * draw.between(1, 100))),
         header: Bytes::ZERO,
+        script: None,
     });
 }
 

@@ -104,6 +104,7 @@ pub(crate) fn add_flow(plan: &mut Plan, from: u32, to: u32, pattern: Pattern, st
         stop: Instant::NEVER,
         message: None,
         header: Bytes::ZERO,
+        script: None,
     });
     plan.sources.len() - 1
 }

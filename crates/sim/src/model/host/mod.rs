@@ -76,6 +76,18 @@ struct Source {
     parks: bool,
     /// Frames counted as offered that have not been given yet.
     counted: u64,
+    /// What it waits for, if it is a part of a collective.
+    script: Option<Box<Script>>,
+}
+
+/// The transfers of a source, and which have begun.
+#[derive(Debug)]
+struct Script {
+    octets: u64,
+    transfers: u32,
+    begun: u32,
+    /// The flows whose transfers it waits for.
+    after: Vec<u32>,
 }
 
 impl Host {
@@ -120,9 +132,17 @@ impl Host {
                 flows: source.flows.iter().map(|flow| flow.0).collect(),
                 frame: u16::try_from(source.frame.get()).expect("a plan's frames fit an Ethernet"),
                 multicast: source.multicast,
-                left: source.message.map(Bytes::get),
+                left: source.message.or(source.script.as_ref().map(|it| it.transfer)).map(Bytes::get),
                 parks: false,
                 counted: 0,
+                script: source.script.as_ref().map(|it| {
+                    Box::new(Script {
+                        octets: it.transfer.get(),
+                        transfers: it.transfers,
+                        begun: 1,
+                        after: it.after.iter().map(|flow| flow.0).collect(),
+                    })
+                }),
             });
         }
         // A queue that may turn frames away must see every one of them.
@@ -187,6 +207,9 @@ impl Host {
                 if let Some(go) = self.receiver.on_taken(net) {
                     self.send_control(go, net);
                 }
+                if net.has_stepped {
+                    self.begin_transfers(net);
+                }
             }
             LaneKind::Change
             | LaneKind::Cell
@@ -212,6 +235,9 @@ impl Host {
                 if let Some(stop) = self.receiver.on_frame(handle, self.sender.up, net) {
                     self.send_control(stop, net);
                 }
+                if net.has_stepped {
+                    self.begin_transfers(net);
+                }
                 return;
             }
             _ if !self.sender.up => {}
@@ -233,6 +259,28 @@ impl Host {
             Body::Cim { .. } | Body::Marker => unreachable!("a host has no part in isolation"),
         }
         net.pool.free(handle);
+    }
+
+    /// A transfer of a collective has arrived: those that waited for it begin.
+    #[cold]
+    fn begin_transfers(&mut self, net: &mut Net) {
+        net.has_stepped = false;
+        for number in 0..self.sources.len() {
+            let Source { script: Some(script), left: Some(left), .. } = &mut self.sources[number] else {
+                continue;
+            };
+            let has_come = |flow: &u32| net.steps[*flow as usize].done >= script.begun;
+            if script.begun == script.transfers || !script.after.iter().all(has_come) {
+                continue;
+            }
+            script.begun += 1;
+            let was_over = *left == 0;
+            *left += script.octets;
+            if was_over {
+                self.give(number, net.now, net);
+            }
+        }
+        self.look_if_free(net);
     }
 
     /// The network tells of a flow of this host.
