@@ -75,6 +75,7 @@ pub fn measure(
             let cnms = view.sum(Quantity::CnmsSent)?;
             view.share(view.sum(Quantity::CulpritReads)?, cnms, "sent no notification")?
         }
+        Metric::Marks => view.sum(Quantity::MarkedFrames)?,
         Metric::Loss => view.sum(Quantity::DroppedFrames)?,
         Metric::Frames => view.sum(Quantity::DeliveredFrames)?,
         Metric::Reordered => view.totals()?.reordered_frames as f64,
@@ -156,7 +157,12 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         | Metric::Convergence { .. }
         | Metric::Recovery { .. }
         | Metric::CompletionTime(_) => Unit::Seconds,
-        Metric::PauseCount | Metric::Cnms | Metric::Loss | Metric::Frames | Metric::Reordered => Unit::Count,
+        Metric::PauseCount
+        | Metric::Cnms
+        | Metric::Marks
+        | Metric::Loss
+        | Metric::Frames
+        | Metric::Reordered => Unit::Count,
     }
 }
 

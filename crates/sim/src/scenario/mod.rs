@@ -16,6 +16,7 @@ pub mod plan;
 mod plan_changes;
 mod plan_checks;
 mod plan_claims;
+mod plan_dcqcn;
 mod plan_flows;
 mod plan_network;
 mod plan_nodes;

@@ -4,6 +4,7 @@ mod adapters;
 mod benchworks;
 mod captures;
 mod conservation;
+mod dcqcn;
 mod determinism;
 mod fabric;
 mod failures;

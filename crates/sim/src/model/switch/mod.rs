@@ -89,6 +89,8 @@ struct Place {
     /// The congestion point of a scheme that is not a kind of QCN.
     sampler: Option<Box<Sampler>>,
     cnms: u64,
+    /// Frames marked here since the last sample.
+    marks: u64,
     reads: u64,
     dropped: u64,
     drop_noted: bool,
@@ -217,7 +219,12 @@ impl Switch {
             Body::Pfc { priority, quanta } => {
                 self.on_pause(port, Priority::new(priority), quanta, handle, net);
             }
-            Body::Data { .. } | Body::Cnm { .. } | Body::Bcn { .. } | Body::Becn | Body::Probe { .. } => {
+            Body::Data { .. }
+            | Body::Cnm { .. }
+            | Body::Bcn { .. }
+            | Body::Becn
+            | Body::Cnp
+            | Body::Probe { .. } => {
                 self.books.received += u64::from(frame.length);
                 self.take_in(handle, port, net);
             }
@@ -417,6 +424,10 @@ impl Switch {
         let length = u64::from(frame.length);
         self.outputs[base + class].meter.remove(net.now, length);
         self.books.sent += length;
+        if self.outputs[base + class].sampler.is_some() {
+            self.consult_departure(handle, base + class, net);
+        }
+        let Port { sender, ready, .. } = &mut self.ports[port];
         sender.send(handle, net);
         if *ready != 0 {
             sender.look_at(sender.free_at(), net);
@@ -595,6 +606,13 @@ impl Switch {
         };
         place.watcher.as_ref()?;
         Some(std::mem::take(&mut place.reads))
+    }
+
+    /// Frames that a port's output marked since the last sample, where it marks any.
+    pub(crate) fn take_marks(&mut self, port: usize, class: usize) -> Option<u64> {
+        let place = &mut self.outputs[port * self.classes + class];
+        place.sampler.as_deref().filter(|it| it.is_marker())?;
+        Some(std::mem::take(&mut place.marks))
     }
 
     /// Likewise of an input, and for how long it stopped its peer.
