@@ -101,6 +101,8 @@ pub enum Metric {
     CnmsPerMegabyte,
     /// Ports and inputs: reads of the culprit array for each notification.
     CulpritReads,
+    /// Ports: frames marked on their way through (ECN).
+    Marks,
     /// Flows: frames lost. Ports and inputs: frames dropped there.
     Loss,
     /// Flows: frames delivered in the window.
@@ -211,7 +213,7 @@ impl Metric {
             | Metric::QueueDeviation
             | Metric::Period
             | Metric::Settled { .. } => &[Port, Input],
-            Metric::Utilisation | Metric::Deadlocks | Metric::Isolations => &[Port],
+            Metric::Utilisation | Metric::Deadlocks | Metric::Isolations | Metric::Marks => &[Port],
             Metric::PauseTime => &[Port, Input],
             Metric::PauseCount => &[Input],
             Metric::Cnms | Metric::Loss => &[Flow, Port, Input],

@@ -43,11 +43,13 @@ pub enum Quantity {
     /// Ports and inputs: reads of the culprit array that the congestion point here took in the interval. Recorded only
     /// where there is one.
     CulpritReads,
+    /// Ports: frames marked on their way through the queue (ECN) in the interval. Recorded only where it marks.
+    MarkedFrames,
 }
 
 impl Quantity {
     /// Every quantity, in the order of columns.
-    pub const ALL: [Quantity; 16] = [
+    pub const ALL: [Quantity; 17] = [
         Quantity::QueueMeanBytes,
         Quantity::QueuePeakBytes,
         Quantity::TxBytes,
@@ -64,6 +66,7 @@ impl Quantity {
         Quantity::LimitBps,
         Quantity::CnmsReceived,
         Quantity::CulpritReads,
+        Quantity::MarkedFrames,
     ];
 
     /// The column name, unit included.
@@ -85,6 +88,7 @@ impl Quantity {
             Quantity::LimitBps => "limit_bps",
             Quantity::CnmsReceived => "cnms_received",
             Quantity::CulpritReads => "culprit_reads",
+            Quantity::MarkedFrames => "marked_frames",
         }
     }
 }

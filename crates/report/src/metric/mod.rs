@@ -77,6 +77,7 @@ pub fn measure(
             let cnms = view.sum(Quantity::CnmsSent)?;
             view.share(view.sum(Quantity::CulpritReads)?, cnms, "sent no notification")?
         }
+        Metric::Marks => view.sum(Quantity::MarkedFrames)?,
         Metric::Loss => view.sum(Quantity::DroppedFrames)?,
         Metric::Frames => view.sum(Quantity::DeliveredFrames)?,
         Metric::Reordered => view.totals()?.reordered_frames as f64,
@@ -171,6 +172,7 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         | Metric::Isolations
         | Metric::Iterations
         | Metric::Cnms
+        | Metric::Marks
         | Metric::Loss
         | Metric::Frames
         | Metric::Reordered => Unit::Count,

@@ -1,5 +1,6 @@
 //! Frames as plain data, and the lists they wait in.
 
+use crate::scenario::plan::CimForm;
 use quell_proto::units::{Bytes, Instant, Quanta};
 
 /// A frame on its way, small enough to be copied.
@@ -51,6 +52,8 @@ pub(crate) enum Body {
     },
     /// A mark that the receiver returns to the source.
     Becn,
+    /// A congestion notification packet: frames of the flow come marked.
+    Cnp,
     /// A probe along the path of a flow.
     Probe {
         /// The worst feedback on its way, as [`stamp`](quell_proto::control::qcn_probe::stamp) has it.
@@ -62,6 +65,10 @@ pub(crate) enum Body {
     Cim {
         /// Whether the flow is to be isolated, or no longer.
         adds: bool,
+        /// What it travels in.
+        form: CimForm,
+        /// How much of a frame of the flow it quotes.
+        octets: u16,
         /// The switch that says so; `to` is the neighbour.
         node: u32,
     },
@@ -83,7 +90,7 @@ pub(crate) enum Body {
 
 /// The tag of data that nothing limits, and that nothing has marked.
 pub(crate) const UNTAGGED: u32 = 0;
-/// The tag of data that a switch has marked (FECN). Schemes that mark have no other tags.
+/// The tag of data that a switch has marked (FECN, or CE of ECN). Schemes that mark have no other tags.
 pub(crate) const MARKED: u32 = 1;
 
 /// The tag of data whose limiter answers to a congestion point.

@@ -371,12 +371,13 @@ impl World {
             for data in 0..net.data_count() {
                 let class = net.class_of_data(data);
                 let mut say = |quantity, value| sink.sample(EntityId(entity), quantity, signed(value));
-                let mut reads = None;
+                let (mut reads, mut marks) = (None, None);
                 let (sender, output) = match &mut self.nodes[*node as usize] {
                     Node::Host(host) => (&mut host.sender, None),
                     Node::Switch(switch) => {
                         let output = switch.take_output(*port as usize, class, span, net.now);
                         reads = switch.take_reads(*port as usize, class, Side::Output);
+                        marks = switch.take_marks(*port as usize, class);
                         (switch.sender_mut(*port as usize), Some(output))
                     }
                     Node::Router(_) | Node::Elsewhere => unreachable!("{NO_LINKS}"),
@@ -396,6 +397,9 @@ impl World {
                 }
                 if let Some(reads) = reads {
                     say(Quantity::CulpritReads, reads);
+                }
+                if let Some(marks) = marks {
+                    say(Quantity::MarkedFrames, marks);
                 }
                 entity += 1;
             }

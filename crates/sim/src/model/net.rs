@@ -10,7 +10,8 @@ use super::frame::{Frame, Handle, List, Pool};
 use super::octets::{self, Captures};
 use super::parcel::{HERE, Load, Parcel};
 use crate::kernel::agenda::{Agenda, Lane, LaneKind};
-use crate::scenario::plan::{NodeId, Plan};
+use crate::scenario::plan::{NodeId, Plan, Scheme};
+use quell_proto::control::dcqcn::NotificationPoint;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::{EntityId, Event, EventKind, Tap};
 
@@ -46,6 +47,8 @@ pub(crate) struct Net {
     pub steps: Vec<Step>,
     /// A transfer of a collective has arrived since this was last asked.
     pub has_stepped: bool,
+    /// What answers the marks of each flow, in schemes where that is not every one; written by its receiver.
+    pub notification: Vec<NotificationPoint>,
     /// Frames of each flow lost in the network, and how many of them the last sample saw.
     pub lost: Vec<u64>,
     pub sampled_lost: Vec<u64>,
@@ -65,6 +68,8 @@ pub(crate) struct Net {
     check_octets: bool,
     /// Whether frames of a flow must arrive in order: cells take any way through a fabric, frames do not.
     keeps_order: bool,
+    /// Whether data travels as RoCEv2.
+    pub speaks_roce: bool,
     /// Frames to be captured, if somebody asked for some.
     captures: Option<Box<Captures>>,
     /// Whether one of these two, or neither, wants to see octets.
@@ -262,6 +267,10 @@ impl Net {
             received: vec![Received::default(); flows.len()],
             steps,
             has_stepped: false,
+            notification: match plan.scheme {
+                Scheme::Dcqcn(dcqcn) => vec![NotificationPoint::new(dcqcn.notification); flows.len()],
+                _ => Vec::new(),
+            },
             lost: vec![0; flows.len()],
             sampled_lost: vec![0; flows.len()],
             flows,
@@ -273,6 +282,7 @@ impl Net {
             fault: None,
             check_octets: plan.wire_check,
             keeps_order: plan.fabric.is_some(),
+            speaks_roce: plan.scheme.understands_marks(),
             captures: None,
             wants_octets: plan.wire_check,
             has_news: false,

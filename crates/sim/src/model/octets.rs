@@ -3,25 +3,35 @@
 //!
 //! Nodes have the addresses that [`MacAddr::numbered`] gives them; a flow's number is its CN-TAG. Data carries its flow,
 //! number and tag behind the EtherType for experiments, and so do the messages of schemes whose formats are not known.
+//! Where ends speak RoCEv2, data is RoCEv2: a flow's number is its queue pair, a frame's its packet sequence number, a
+//! node's its address in 10.0.0.0/8, and a mark is CE in the IP header.
 
-use super::frame::{Body, Frame};
-use super::net::Net;
+mod cim;
+
+use super::frame::{Body, Frame, MARKED};
+use super::net::{Flow, Net};
+use crate::scenario::plan_isolation::CIM_PORT;
 use quell_proto::units::{Instant, Priority};
 use quell_proto::wire::{
-    self, AnyFrame, CnTag, Cnm, CnmFrame, CpId, Envelope, EtherType, Excerpt, Header, MacAddr, Pause,
-    PauseFrame, Pfc, PfcFrame, QuantisedFeedback, QueueDifference, Tags, VlanId, VlanKind, VlanTag,
+    self, AnyFrame, Bth, CnTag, Cnm, CnmFrame, CnpFrame, CpId, Dscp, Ecn, Envelope, EtherType, Excerpt,
+    Header, IpEnds, IpHeader, MacAddr, Opcode, Pause, PauseFrame, Pfc, PfcFrame, Ports, QuantisedFeedback,
+    QueueDifference, RoceFrame, Tags, U24, VlanId, VlanKind, VlanTag,
 };
 use quell_record::Tap;
+use std::net::Ipv4Addr;
 
-/// Room for the longest frame that is written out: what data carries behind its payload is zero, and left out.
-const ROOM: usize = 512;
+/// Room for the longest frame.
+const ROOM: usize = 16_384;
+
+/// What frames carry where nobody looks.
+static NOTHING: [u8; ROOM] = [0; ROOM];
 
 /// Octets of the check sequence, which the formats leave to the wire.
 const CHECK_SEQUENCE: usize = 4;
 
 /// Emits a frame as octets, parses them, and says what differs.
 pub(crate) fn compare(frame: &Frame, net: &Net) -> Result<(), String> {
-    let payload = payload(frame);
+    let payload = payload(frame, net)?;
     let meant = meant(frame, &payload, net)?;
     let mut octets = [0; ROOM];
     let length = emit(frame, &meant, &mut octets)?;
@@ -31,7 +41,8 @@ pub(crate) fn compare(frame: &Frame, net: &Net) -> Result<(), String> {
             frame.body, frame.length
         ));
     }
-    let read = wire::parse(&octets[..length])
+    let read = (Ports { cim: Some(CIM_PORT) })
+        .parse(&octets[..length])
         .map_err(|error| format!("{:?} cannot be read: {error}", frame.body))?;
     let same = match (&meant, &read) {
         // What pads a short frame is behind the payload.
@@ -66,7 +77,7 @@ impl Captures {
     /// Takes a frame that begins to leave on a wire, if that is one of those asked for.
     pub(crate) fn take(&mut self, wire: u32, frame: &Frame, net: &Net) -> Result<(), String> {
         let Some(place) = self.places[wire as usize] else { return Ok(()) };
-        let payload = payload(frame);
+        let payload = payload(frame, net)?;
         let mut octets = [0; ROOM];
         let length = emit(frame, &meant(frame, &payload, net)?, &mut octets)?;
         self.octets.extend(&octets[..length]);
@@ -101,8 +112,11 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
     // The sixteen bits of a CN-TAG are local to a station; the low ones tell its flows apart.
     let cn_tag = Some(CnTag { flow: frame.flow as u16 });
     let priority = net.classes.get(frame.class as usize).copied().unwrap_or_default();
+    if net.speaks_roce && matches!(frame.body, Body::Data { .. } | Body::Cnp) {
+        return roce(frame, flow.ok_or_else(|| known("flow"))?, tags(priority)?, priority);
+    }
     Ok(match frame.body {
-        Body::Data { .. } | Body::Bcn { .. } | Body::Becn | Body::Probe { .. } => {
+        Body::Data { .. } | Body::Bcn { .. } | Body::Becn | Body::Cnp | Body::Probe { .. } => {
             let flow = flow.ok_or_else(|| known("flow"))?;
             let (to, from) = match frame.body {
                 Body::Data { .. } | Body::Probe { is_back: false, .. } => (flow.to, flow.from),
@@ -139,7 +153,11 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
                 },
             })
         }
-        Body::Marker | Body::Cim { .. } => return Err(known("place on a wire")),
+        Body::Cim { .. } => {
+            let vlan = VlanId::new(1).ok_or_else(|| known("VLAN"))?;
+            return cim::message(frame, payload, tags(priority)?, vlan, net);
+        }
+        Body::Marker => return Err(known("place on a wire")),
         Body::Pause { quanta } => {
             AnyFrame::Pause(PauseFrame { source: MacAddr::numbered(frame.to), pause: Pause { time: quanta } })
         }
@@ -150,9 +168,76 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
     })
 }
 
+/// A frame of a flow whose ends speak RoCEv2.
+fn roce<'a>(frame: &Frame, flow: &Flow, tags: Tags, priority: Priority) -> Result<AnyFrame<'a>, String> {
+    let (to, from) =
+        if matches!(frame.body, Body::Data { .. }) { (flow.to, flow.from) } else { (flow.from, flow.to) };
+    let envelope =
+        Envelope { destination: MacAddr::numbered(to), source: MacAddr::numbered(from), tags, cn_tag: None };
+    // Class selectors of the differentiated services: the priority in the upper three bits.
+    let dscp = Dscp::new(priority.get() << 3).unwrap_or_default();
+    let ip = |ecn| IpHeader {
+        ends: IpEnds::V4 {
+            source: address(from),
+            destination: address(to),
+            identification: 0,
+            stays_whole: true,
+        },
+        dscp,
+        ecn,
+        hops: 64,
+    };
+    let low = |number: u32| U24::new(number & U24::MAX.get()).unwrap_or_default();
+    // Routers tell flows apart by the port they come from; those are the dynamic ones.
+    let source_port = 0xc000 | (frame.flow as u16 & 0x3fff);
+    let (queue_pair, partition) = (low(frame.flow), 0xffff);
+    let Body::Data { sequence, tag } = frame.body else {
+        let ip = ip(Ecn::Incapable);
+        return Ok(AnyFrame::Cnp(CnpFrame {
+            envelope,
+            ip,
+            source_port,
+            has_checksum: false,
+            queue_pair,
+            partition,
+            migrated: false,
+        }));
+    };
+    let bth = Bth {
+        opcode: Opcode::WRITE_MIDDLE,
+        solicited: false,
+        migrated: false,
+        partition,
+        fecn: false,
+        becn: false,
+        queue_pair,
+        wants_ack: false,
+        sequence: low(sequence),
+    };
+    let frame_of = |payload| RoceFrame {
+        envelope,
+        ip: ip(if tag == MARKED { Ecn::Congested } else { Ecn::Capable0 }),
+        source_port,
+        has_checksum: false,
+        bth,
+        payload,
+    };
+    let mut octets = [0; ROOM];
+    let least = frame_of(&[]).emit(&mut octets).map_err(|error| error.to_string())?;
+    // A payload is padded to four octets, and a frame of odd length has that much less of it.
+    let room = usize::from(frame.length).saturating_sub(least + CHECK_SEQUENCE) & !3;
+    Ok(AnyFrame::Roce(frame_of(&NOTHING[..room])))
+}
+
+/// The address of a node in 10.0.0.0/8.
+fn address(node: u32) -> Ipv4Addr {
+    let [_, a, b, c] = (node + 1).to_be_bytes();
+    Ipv4Addr::new(10, a, b, c)
+}
+
 /// What a frame carries behind the EtherType for experiments: its flow, its number and its tag, or what stands in the
-/// place of those in messages whose format is not known.
-fn payload(frame: &Frame) -> [u8; 12] {
+/// place of those in messages whose format is not known. Of a congestion isolation message, what it quotes.
+fn payload(frame: &Frame, net: &Net) -> Result<Vec<u8>, String> {
     let (number, tag) = match frame.body {
         Body::Data { sequence, tag } => (sequence, tag),
         Body::Bcn { offset, delta, point } => {
@@ -161,12 +246,14 @@ fn payload(frame: &Frame) -> [u8; 12] {
             (u32::from_be_bytes([a, b, c, d]), point)
         }
         Body::Probe { worst, is_back } => (u32::from(worst.cast_unsigned()), u32::from(is_back)),
-        Body::Cim { adds, node } => (u32::from(adds), node),
-        Body::Cnm { .. } | Body::Becn | Body::Marker | Body::Pause { .. } | Body::Pfc { .. } => (0, 0),
+        Body::Cim { octets, .. } => return cim::excerpt(frame, octets, net),
+        Body::Cnm { .. } | Body::Becn | Body::Cnp | Body::Marker | Body::Pause { .. } | Body::Pfc { .. } => {
+            (0, 0)
+        }
     };
-    let mut payload = [0; 12];
+    let mut payload = vec![0; 12];
     payload[..4].copy_from_slice(&frame.flow.to_be_bytes());
     payload[4..8].copy_from_slice(&number.to_be_bytes());
     payload[8..].copy_from_slice(&tag.to_be_bytes());
-    payload
+    Ok(payload)
 }

@@ -55,14 +55,11 @@ impl<'a> Paths<'a> {
         let rates: Vec<Rate> = links.iter().map(|link| link.rate).collect();
         let whole = source.frame + self.plan.overhead;
         let before_last = message.get().div_ceil(source.frame.get()).saturating_sub(1);
-        let last =
-            Bytes::new((message.get() - before_last * source.frame.get()).max(SHORTEST)) + self.plan.overhead;
+        let last = Bytes::new(message.get() - before_last * source.frame.get());
+        let last = last.max(self.plan.scheme.shortest_frame()) + self.plan.overhead;
         Some(Duration::from_ps(delays + pipeline(&rates, before_last, whole, last)))
     }
 }
-
-/// No frame is shorter than Ethernet's shortest.
-const SHORTEST: u64 = 64;
 
 /// How long it takes, in picoseconds, until `count` whole frames and a last one have passed links of these rates.
 ///

@@ -19,6 +19,11 @@ const TIME: Form = Form::Time(1, MOST_TIME);
 /// A time that may be zero.
 const OFFSET: Form = Form::Time(0, MOST_TIME);
 
+/// A value of DCQCN, and what the paper says.
+const fn dcqcn(name: &'static str, form: Form, value: &'static str, doc: &'static str) -> Key {
+    key("scheme", name, form, Given::PresetOf("paper-40G", value), doc).when(DCQCN)
+}
+
 const fn key(section: &'static str, name: &'static str, form: Form, given: Given, doc: &'static str) -> Key {
     Key { section, name, form, words: &[], given, when: &[], doc, source: "" }
 }
@@ -85,6 +90,8 @@ const ECM_ALONE: &[When] = &[Is("kind", &["ecm"])];
 const E2CM: &[When] = &[Is("kind", &["e2cm"])];
 const QCN_2007: &[When] = &[Is("kind", &["qcn2007"])];
 const QCN_2007_POINTS: &[When] = &[Is("kind", &["qcn2007", "qcn-probe"])];
+const ECN: &[When] = &[Has(&["ecn"])];
+const DCQCN: &[When] = &[Is("kind", &["dcqcn"])];
 const QCN_PROBE: &[When] = &[Is("kind", &["qcn-probe"])];
 const PROBES: &[When] = &[Is("kind", &["e2cm", "qcn-probe"])];
 const IB_CC: &[When] = &[Is("kind", &["ib-cc"])];
@@ -123,6 +130,8 @@ const RZ_ARRAY: &str = "Unbiased QCN for Scalable Server-Fabrics (RZ 3880), sect
 const IBM_2007: &str = "2-point QCN vs ECM (IBM 2007), Simulation Parameters";
 const IBM_2007_STALE: &str = "2-point QCN vs ECM (IBM 2007), Stale CPIDs";
 const IBA: &str = "IBA annex A10";
+const DCQCN_PAPER: &str = "Congestion Control for Large-Scale RDMA Deployments (SIGCOMM 2015), section 5";
+const DCQCN_NIC: &str = "NVIDIA's DCQCN parameter pages";
 const PAUSE: &str = "802.3 Annex 31B, 802.1Qbb";
 const QCZ: &str = "802.1Qcz";
 const QCZ_2018: &str = "IEEE P802.1Qcz Congestion Isolation (2018), Queue Models Used";
@@ -262,7 +271,13 @@ pub(super) const KEYS: &[Key] = &[
     key("switch", "pause.both_stop", SIZE, Required, "An input that holds more than this of the congesting priority stops the monitored one as well: its neighbour may have congesting flows in that too. Not below `stop`.").when(ISOLATING_PFC).source(QCZ_2018_BOTH),
     key("switch", "pause.both_go", SIZE, Required, "An input that holds less than this of it lets the monitored one go by itself again; below `both_stop`.").when(ISOLATING_PFC).source(QCZ_2018_BOTH),
 
-    key("adapter", "queueing", Form::Word(&["per-destination", "fifo", "one-queue"]), By("per-destination"), "How frames wait: a queue per destination served in turn; one queue and a set-aside queue for each flow that a limiter holds; or one queue alone, where the first frame holds up the rest."),
+    key("switch", "ecn", Form::Table, Optional("outputs mark nothing"), "When output queues mark frames whose ends understand marks."),
+    key("switch", "ecn.low", Form::Size(0, MOST_SIZE), Required, "Up to this queue length nothing is marked (K_min).").when(ECN).source(DCQCN_PAPER),
+    key("switch", "ecn.high", SIZE, Required, "Above this queue length everything is marked (K_max); where it is `low`, marking is a step.").when(ECN).source(DCQCN_PAPER),
+    key("switch", "ecn.most", Form::Share, By("1%"), "Share of frames that is marked at `high` itself (P_max); between the two it grows in a line.").when(ECN).source(DCQCN_PAPER),
+    key("switch", "ecn.at", Form::Word(&["arrival", "departure"]), By("arrival"), "Whether a frame is marked by the queue it finds, itself included, or by the one it leaves behind.").when(ECN),
+
+    key("adapter", "queueing", Form::Word(&["per-destination", "per-flow", "fifo", "one-queue"]), By("per-destination"), "How frames wait: a queue per destination, or per flow, served in turn; one queue and a set-aside queue for each flow that a limiter holds; or one queue alone, where the first frame holds up the rest."),
     key("adapter", "queue_limit", SIZE, By("none"), "The most that waits in one queue; a source that finds it full is held back, and what it had is not offered.").or(&["none"]).source(IBM_2007),
     key("adapter", "limiter", Form::Word(&["destination", "flow", "host"]), By("destination"), "What shares a rate limiter."),
     key("adapter", "pacer", Form::Word(&["whole-frame", "any-token"]), By("whole-frame"), "When a limited queue may send: when its tokens cover the frame, or while any token is left.").source("NetFPGA QCN, token bucket rate limiter"),
@@ -275,7 +290,7 @@ pub(super) const KEYS: &[Key] = &[
     key("adapter", "receive.pause.go", SIZE, Required, "A host whose receive buffer holds less than this lets its switch go again.").when(RECEIVE_PAUSE).source(PAUSE),
     key("adapter", "receive.pause.quanta", Form::Count(1, 65_535), By("65535"), "The pause asked for at a time, in units of 512 bit times.").when(RECEIVE_PAUSE).source("802.3 31B.2"),
 
-    key("scheme", "kind", Form::Word(&["none", "qcn", "af-qcn", "fqcn", "ecm", "e2cm", "qcn2007", "qcn-probe", "ib-cc"]), By("none"), "The congestion control: none, QCN, QCN with congestion points that measure flows and mix in their shares (AF-QCN) or tell all who bring too much (FQCN), ECM, ECM with probes (E2CM), QCN as it was in 2007, QCN with good news from probes, or InfiniBand's."),
+    key("scheme", "kind", Form::Word(&["none", "qcn", "af-qcn", "fqcn", "ecm", "e2cm", "qcn2007", "qcn-probe", "ib-cc", "dcqcn"]), By("none"), "The congestion control: none, QCN, QCN with congestion points that measure flows and mix in their shares (AF-QCN) or tell all who bring too much (FQCN), ECM, ECM with probes (E2CM), QCN as it was in 2007, QCN with good news from probes, InfiniBand's, or DCQCN."),
     key("scheme", "preset", Form::Preset, Optional("the profile's numbers, or those of `standard-10G`"), "Where the numbers below come from, unless stated.").when(QCN),
     key("scheme", "profile", Form::Word(&["standard", "pseudo-code"]), Optional("as the preset reads it"), "Which reading of QCN: the standard's machines, or the pseudo-code 2.2 and 2.3. With a preset it sets the four switches in which they differ, without one all numbers.").when(QCN).source("802.1Q 32; QCN pseudo-code 2.2"),
     key("scheme", "placement", Form::Word(&["output", "input", "both"]), By("output"), "Where congestion points are: at the outputs of switches as in the standard, at their inputs, or both.").when(QCN).source(RZ),
@@ -348,6 +363,28 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "timer", Form::Time(1_000, MOST_TIME / 1000), By("500us"), "Time after which the index falls by one (CCTI_Timer, rec_time).").when(IB_CC).source(IBA),
     key("scheme", "cnm_priority", Form::Count(0, 7), By("6"), "Priority of what is told to sources; not one that data uses.").when(NOT_QCN),
     key("scheme", "cnm_frame", FRAME, By("64B"), "Length of what is told to sources.").when(NOT_QCN),
+
+    key("scheme", "preset", Form::Word(&["paper-40G", "nic-100G", "hpcc-100G"]), By("paper-40G"), "Where the numbers below come from, unless stated: the paper, the factory settings of network adapters, or the simulator of HPCC. The first cuts at each notification and counts octets beside time; the other two cut and estimate by clocks, and count time alone.").when(DCQCN),
+    dcqcn("cnp_interval", OFFSET, "50us", "Least time between two notifications to a flow (N, min_time_between_cnps); `0s` answers every mark.").source(DCQCN_PAPER),
+    dcqcn("min_rate", RATE, "40Mb/s", "A limiter never goes below this (rpg_min_rate).").source(DCQCN_PAPER),
+    dcqcn("gain", Form::Share, "1/256", "What part of its way the estimate of congestion goes at a time (g, dce_tcp_g).").source(DCQCN_PAPER),
+    dcqcn("initial_alpha", Form::Share, "100%", "What the estimate begins with (initial_alpha_value).").source(DCQCN_PAPER),
+    dcqcn("alpha_rule", Form::Word(&["after-cut", "before-cut", "each-period"]), "after-cut", "When the estimate rises: after the cut of a notification, before it, or once each `alpha_period` in which one came.").source(DCQCN_NIC),
+    dcqcn("alpha_period", Form::Time(1_000, MOST_TIME / 1000), "55us", "Time without notifications after which the estimate falls, again and again (K, dce_tcp_rtt).").source(DCQCN_PAPER),
+    dcqcn("cut_period", Form::Time(0, MOST_TIME / 1000), "0ps", "Notifications are acted upon once in this time (rate_reduce_monitor_period); `0s` is each at once.").source(DCQCN_NIC),
+    dcqcn("min_decrease", Form::Percent(1, 100), "50%", "What a single cut leaves at the least (rpg_min_dec_fac).").source(DCQCN_NIC),
+    dcqcn("first_rate", RATE, "none", "What the first notification of a flow sets its rate to, before any cut (rate_to_set_on_first_cnp).").or(&["none"]).source(DCQCN_NIC),
+    dcqcn("clamp", Form::Word(&["every-cut", "after-byte-cycle", "after-any-cycle"]), "every-cut", "Which cuts make the rate before them the goal of the climb: every one, or the first since a byte cycle or any cycle ended (clamp_tgt_rate).").source(DCQCN_NIC),
+    dcqcn("time_reset", Form::Time(1_000, MOST_TIME / 1000), "55us", "Length of a time cycle (T, rpg_time_reset).").source(DCQCN_PAPER),
+    dcqcn("byte_reset", Form::Size(1, U32), "10MB", "Octets of a byte cycle (B, rpg_byte_reset); `none` lets time alone count.").or(&["none"]).source(DCQCN_PAPER),
+    dcqcn("threshold", Form::Count(1, U32), "5", "Cycles of fast recovery (F, rpg_threshold).").source(DCQCN_PAPER),
+    dcqcn("counts_ending_cycle", Form::Flag, "true", "Whether the cycle that ends counts among those that `threshold` is held against."),
+    dcqcn("ai_rate", RATE, "40Mb/s", "Step of additive increase (R_AI, rpg_ai_rate).").source(DCQCN_PAPER),
+    dcqcn("hai_rate", RATE, "400Mb/s", "Step of hyper increase (R_HAI, rpg_hai_rate).").source(DCQCN_NIC),
+    dcqcn("hai_grows", Form::Flag, "true", "Whether the steps of hyper increase grow from cycle to cycle: once, twice, three times `hai_rate`."),
+    dcqcn("target_capped", Form::Flag, "false", "Whether the goal of the climb is held to the port's rate."),
+    key("scheme", "cnp_priority", Form::Count(0, 7), By("6"), "Priority of congestion notification packets; not one that data uses.").when(DCQCN).source(DCQCN_NIC),
+    key("scheme", "cnp_frame", Form::Size(82, 16_384), By("82B"), "Length of a congestion notification packet: 74 octets, its VLAN tag and its check sequence.").when(DCQCN).source("InfiniBand A17 (RoCEv2)"),
 
     key("traffic", "from", Form::Names, Required, "The senders: a host, a list of hosts, or `*` for all.").when(FRAMED),
     key("traffic", "from", Form::Names, By("*"), "The hosts that take part: a list of hosts, or `*` for all.").when(DEALT),

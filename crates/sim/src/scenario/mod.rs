@@ -16,6 +16,7 @@ pub mod plan;
 mod plan_changes;
 mod plan_checks;
 mod plan_claims;
+mod plan_dcqcn;
 mod plan_flows;
 pub(crate) mod plan_isolation;
 mod plan_network;

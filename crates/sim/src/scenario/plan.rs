@@ -2,10 +2,11 @@
 //!
 //! A plan is plain data and complete: the model is built from it and a seed, and from nothing else.
 
+use quell_proto::control::ecn::MarkingConfig;
 use quell_proto::control::isolation::{self, BothClasses};
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
-use quell_proto::control::{af_qcn, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
+use quell_proto::control::{af_qcn, dcqcn, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 
 /// Index of a host in [`Plan::hosts`].
@@ -115,6 +116,8 @@ pub struct Adapter {
 pub enum AdapterQueueing {
     /// One queue per destination, served round robin.
     PerDestination,
+    /// One queue per flow, served round robin, as adapters keep one for each queue pair.
+    PerFlow,
     /// One queue for everything, and a set-aside queue for each flow that a limiter holds.
     FifoWithSetAside,
     /// One queue for everything, and nothing else: who stands first holds up the rest, even where limiters hold
@@ -157,6 +160,8 @@ pub struct Switch {
     pub schedule: Schedule,
     /// Whether its outputs take congesting flows out of the others' way.
     pub isolation: Option<Isolation>,
+    /// Whether and when its output queues mark frames of data (ECN). Only ends that understand marks have theirs marked.
+    pub marking: Option<Marking>,
 }
 
 /// Congestion isolation at the outputs of a switch.
@@ -198,6 +203,24 @@ pub enum CimForm {
     Ipv4,
     /// UDP over IPv6.
     Ipv6,
+}
+
+/// How the output queues of a switch mark frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marking {
+    /// Which frames, by the length of the queue.
+    pub curve: MarkingConfig,
+    /// By its length at which moment.
+    pub at: MarkedAt,
+}
+
+/// The moment at which a frame is marked or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkedAt {
+    /// When it comes to wait: by what is there, itself included.
+    Arrival,
+    /// When it leaves: by what it leaves behind.
+    Departure,
 }
 
 /// Where frames wait in a switch.
@@ -423,10 +446,21 @@ pub struct Source {
     pub script: Option<Script>,
 }
 
+impl Source {
+    /// Pads the last frame of each transfer, if that is shorter than the shortest there can be.
+    pub(crate) fn pad_transfers(&mut self, shortest: Bytes) {
+        if let Some(script) = &mut self.script {
+            let rest = script.transfer.get() % self.frame.get();
+            let short = if rest == 0 { 0 } else { shortest.min(self.frame).get().saturating_sub(rest) };
+            script.transfer = script.transfer + Bytes::new(short);
+        }
+    }
+}
+
 /// Transfers that wait for others: the part that one flow has in a collective.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// Octets of a transfer, in frames of the source.
+    /// Octets of a transfer, in frames of the source; the last of them is not too short to be sent.
     pub transfer: Bytes,
     /// How many there are.
     pub transfers: u32,
@@ -529,6 +563,8 @@ pub enum Scheme {
     E2cm(E2cm),
     /// QCN whose sources learn good news from probes.
     QcnProbe(QcnProbe),
+    /// DCQCN.
+    Dcqcn(Dcqcn),
 }
 
 impl Scheme {
@@ -552,7 +588,19 @@ impl Scheme {
             Scheme::IbCc(ib) => Some(ib.messages),
             Scheme::E2cm(e2cm) => Some(e2cm.messages),
             Scheme::QcnProbe(qcn) => Some(qcn.messages),
+            Scheme::Dcqcn(dcqcn) => Some(dcqcn.messages),
         }
+    }
+
+    /// The shortest frame of data there can be, from destination address to check sequence: Ethernet's, or the headers
+    /// that ends which understand marks put around nothing (VLAN tag, IPv4, UDP, InfiniBand's).
+    pub fn shortest_frame(&self) -> Bytes {
+        Bytes::new(if self.understands_marks() { 18 + 20 + 8 + 12 + 4 + 4 } else { 64 })
+    }
+
+    /// Whether its ends understand marks of switches (ECN).
+    pub fn understands_marks(&self) -> bool {
+        matches!(self, Scheme::Dcqcn(_))
     }
 
     /// The rate below which no limiter goes, where the scheme states one.
@@ -564,6 +612,7 @@ impl Scheme {
             Scheme::Qcn2007(qcn) => Some(qcn.reaction.min_rate),
             Scheme::E2cm(e2cm) => Some(e2cm.reaction.ecm.min_rate),
             Scheme::QcnProbe(qcn) => Some(qcn.reaction.min_rate),
+            Scheme::Dcqcn(dcqcn) => Some(dcqcn.reaction.min_rate),
         }
     }
 }
@@ -618,6 +667,17 @@ pub struct QcnProbe {
     /// The reaction points; `max_rate` is replaced by the rate of the port it stands at.
     pub reaction: qcn_probe::ReactionConfig,
     /// Its messages, and the probes.
+    pub messages: Messages,
+}
+
+/// DCQCN as a network runs it; who marks is up to the switches ([`Switch::marking`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dcqcn {
+    /// The receivers.
+    pub notification: dcqcn::NotificationConfig,
+    /// The senders; `max_rate` is replaced by the rate of the port it stands at.
+    pub reaction: dcqcn::ReactionConfig,
+    /// The congestion notification packets.
     pub messages: Messages,
 }
 

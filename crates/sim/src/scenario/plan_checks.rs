@@ -32,6 +32,7 @@ pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     receivers(plan, places, longest, longest.max(cnm), log);
     pause_or_pfc(plan, places, log);
     scheme(plan, places, log);
+    marking(plan, places, log);
     culprit_array(plan, places, log);
     loads(plan, places, log);
     plan_isolation::check(plan, places, log);
@@ -425,12 +426,13 @@ fn headroom_missing(
 
 fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     let Some(messages) = plan.scheme.messages() else { return };
+    let key = if plan.scheme.understands_marks() { "cnp_priority" } else { "cnm_priority" };
     if let Some(flow) = plan.flows.iter().position(|flow| flow.priority == messages.priority) {
-        let path = places.scheme.path_of("cnm_priority");
+        let path = places.scheme.path_of(key);
         let message =
             format!("`{path}` is {}, which `{}` uses for data", messages.priority, plan.flows[flow].name);
-        let origin = if places.scheme.is_stated("cnm_priority") {
-            places.scheme.origin_of("cnm_priority")
+        let origin = if places.scheme.is_stated(key) {
+            places.scheme.origin_of(key)
         } else {
             places.flows[flow].origin_of("priority")
         };
@@ -454,6 +456,52 @@ fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     );
     for error in parts {
         log.wrong(&places.scheme.origin, error.to_string());
+    }
+}
+
+/// Marks that come too late, or from nobody.
+fn marking(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    if !plan.scheme.understands_marks() {
+        return;
+    }
+    if plan.switches.iter().all(|switch| switch.marking.is_none()) {
+        let message = "no switch marks anything, so that no flow is ever slowed down";
+        log.warn(
+            places.scheme.origin_of("kind"),
+            message,
+            "state `switch.ecn`, such as { low = \"5kB\", high = \"200kB\" }",
+        );
+    }
+    let mut told = BTreeSet::new();
+    for (switch, section) in plan.switches.iter().zip(places.switches) {
+        let Some(marking) = switch.marking else { continue };
+        let (low, path) = (marking.curve.low, section.path_of("ecn.low"));
+        let mut late = |bound: Bytes, what: String| {
+            if low >= bound && told.insert(section.path.clone()) {
+                let message = format!("`{path}` is {low}, and {what} at {bound}: before anything is marked");
+                log.warn(section.origin_of("ecn.low"), message, "marks are meant to make the other rare");
+            }
+        };
+        match switch.flow_control {
+            FlowControl::Pause(StopRule::Static(config)) => {
+                late(config.stop, "inputs stop their peers".into())
+            }
+            FlowControl::Pfc { stop: StopRule::Static(config), .. } => {
+                late(config.stop, "inputs stop their peers".into());
+            }
+            _ => {}
+        }
+        if let Buffering::OutputQueued { queue_limit: QueueLimit::Static(limit), .. } = switch.buffering {
+            late(limit, "queues drop".into());
+        }
+    }
+    let least = plan.scheme.shortest_frame();
+    if let Some(source) = plan.sources.iter().find(|source| source.frame < least) {
+        let flow = source.flows.first().map_or(0, |flow| flow.0 as usize);
+        let section = places.flows[flow];
+        let path = section.path_of("frame");
+        let message = format!("`{path}` is {}, and the headers of RoCEv2 alone take {least}", source.frame);
+        log.wrong(section.origin_of("frame"), message).hint("its ends send RoCEv2, which is where marks are");
     }
 }
 

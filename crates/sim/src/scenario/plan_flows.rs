@@ -187,7 +187,7 @@ impl Traffic {
                 header: sending.header,
                 multicast: false,
                 script: Some(Script {
-                    transfer: padded(sending.frame, in_frames(sending.frame, sending.header, part.size)),
+                    transfer: in_frames(sending.frame, sending.header, part.size),
                     transfers: part.transfers,
                     per_iteration: part.per_iteration,
                     after: part.after.into_iter().map(numbered).collect::<Option<_>>()?,
@@ -262,13 +262,6 @@ fn most_transfers(section: &Section, each: usize, iterations: u32, log: &mut Log
     let message = format!("`{}` makes {count} transfers, more than {MOST_TRANSFERS}", section.path);
     log.wrong(section.origin_of("iterations"), message).hint("fewer iterations, or fewer members");
     None
-}
-
-/// What the frames of so many octets come to, the last of which may be padded.
-fn padded(frame: Bytes, octets: Bytes) -> Bytes {
-    let rest = octets.get() % frame.get();
-    let padding = if rest == 0 { 0 } else { 64_u64.min(frame.get()).saturating_sub(rest) };
-    octets + Bytes::new(padding)
 }
 
 fn sending(section: &Section, log: &mut Log) -> Option<Sending> {

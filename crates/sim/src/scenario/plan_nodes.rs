@@ -1,20 +1,21 @@
 //! `[switch]`, `[adapter]` and `[scheme]`: what stands at the nodes.
 
 use super::plan::{
-    Adapter, AdapterQueueing, Buffering, CulpritSearch, FlowControl, Isolation, LimiterScope, OutputStage,
-    Placement, Qcn, QueueLimit, Receive, Schedule, Scheme, StopRule,
+    Adapter, AdapterQueueing, Buffering, CulpritSearch, FlowControl, Isolation, LimiterScope, MarkedAt,
+    Marking, OutputStage, Placement, Qcn, QueueLimit, Receive, Schedule, Scheme, StopRule,
 };
 use super::problem::Log;
 use super::section::Section;
 use super::value::Origin;
-use super::{plan_isolation, plan_schemes};
+use super::{plan_dcqcn, plan_isolation, plan_schemes};
 use quell_proto::control::af_qcn;
+use quell_proto::control::ecn::MarkingConfig;
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
 use quell_proto::control::qcn::{
     CongestionConfig, Culprit, Probe, Profile, Quantiser, ReactionConfig, SearchConfig, preset,
 };
-use quell_proto::units::{Bytes, Duration, Quanta, Rate};
+use quell_proto::units::{Bytes, Duration, Quanta, Rate, Share};
 
 /// What a `[switch]` says, but for the name.
 #[derive(Clone, Debug)]
@@ -23,6 +24,7 @@ pub(crate) struct SwitchParts {
     pub(crate) flow_control: FlowControl,
     pub(crate) schedule: Schedule,
     pub(crate) isolation: Option<Isolation>,
+    pub(crate) marking: Option<Marking>,
 }
 
 /// Reads a `[switch]`; `in_use` has a bit for each priority that data uses.
@@ -32,11 +34,13 @@ pub(crate) fn switch(section: &Section, in_use: u8, log: &mut Log) -> Option<Swi
     let moved_to = isolation.flatten().map_or(0, |it| 1 << it.congesting.get());
     let flow_control = flow_control(section, in_use | moved_to, log);
     let schedule = schedule(section, log);
+    let marking = marking(section, log);
     Some(SwitchParts {
         buffering: buffering?,
         flow_control: flow_control?,
         schedule: schedule?,
         isolation: isolation?,
+        marking: marking?,
     })
 }
 
@@ -47,6 +51,7 @@ pub(crate) fn plain_switch() -> SwitchParts {
         flow_control: FlowControl::Off,
         schedule: Schedule::Strict,
         isolation: None,
+        marking: None,
     }
 }
 
@@ -167,6 +172,27 @@ fn schedule(section: &Section, log: &mut Log) -> Option<Schedule> {
     Some(Schedule::DeficitRoundRobin(exact))
 }
 
+/// How outputs mark, or `None` inside where they do not.
+#[expect(clippy::option_option, reason = "the outer is a problem already reported, the inner is no marking")]
+fn marking(section: &Section, log: &mut Log) -> Option<Option<Marking>> {
+    if !section.has("ecn") {
+        return Some(None);
+    }
+    let (low, high) = (section.size("ecn.low")?, section.size("ecn.high")?);
+    let most = share(section, "ecn.most")?;
+    if low > high {
+        let path = section.path_of("ecn.low");
+        log.wrong(section.origin_of("ecn.low"), format!("`{path}` is {low}, above `high` at {high}"))
+            .hint("nothing is marked up to `low`, everything above `high`; the two may be the same");
+        return None;
+    }
+    let at = match section.text("ecn.at")? {
+        "departure" => MarkedAt::Departure,
+        _ => MarkedAt::Arrival,
+    };
+    Some(Some(Marking { curve: MarkingConfig { low, high, most }, at }))
+}
+
 /// Reads the `[adapter]`.
 pub(crate) fn adapter(section: &Section, log: &mut Log) -> Option<Adapter> {
     let pause = if section.has("receive.pause") {
@@ -184,6 +210,7 @@ pub(crate) fn adapter(section: &Section, log: &mut Log) -> Option<Adapter> {
         queueing: match section.text("queueing")? {
             "fifo" => AdapterQueueing::FifoWithSetAside,
             "one-queue" => AdapterQueueing::OneQueue,
+            "per-flow" => AdapterQueueing::PerFlow,
             _ => AdapterQueueing::PerDestination,
         },
         queue_limit: unless(section, "queue_limit", "none")?,
@@ -211,6 +238,7 @@ pub(crate) fn scheme(section: &Section, rows: &mut Vec<(String, String, Origin)>
         "ib-cc" => return plan_schemes::ib_cc(section),
         "e2cm" => return plan_schemes::e2cm(section),
         "qcn-probe" => return plan_schemes::qcn_probe(section),
+        "dcqcn" => return plan_dcqcn::dcqcn(section, rows),
         _ => {}
     }
     let profile = section.text("profile").map(|name| match name {
@@ -274,15 +302,21 @@ pub(crate) fn scheme(section: &Section, rows: &mut Vec<(String, String, Origin)>
 }
 
 /// Notes each value that a preset or profile gave.
-struct Fill<'a> {
-    section: &'a Section,
-    rows: &'a mut Vec<(String, String, Origin)>,
-    source: String,
-    readings: Option<&'a str>,
+pub(super) struct Fill<'a> {
+    pub(super) section: &'a Section,
+    pub(super) rows: &'a mut Vec<(String, String, Origin)>,
+    pub(super) source: String,
+    pub(super) readings: Option<&'a str>,
 }
 
 impl Fill<'_> {
-    fn put<T>(&mut self, name: &'static str, field: &mut T, stated: Option<T>, show: impl Fn(&T) -> String) {
+    pub(super) fn put<T>(
+        &mut self,
+        name: &'static str,
+        field: &mut T,
+        stated: Option<T>,
+        show: impl Fn(&T) -> String,
+    ) {
         match stated {
             Some(value) => *field = value,
             None => {
@@ -362,12 +396,12 @@ fn fill_reaction(reaction: &mut ReactionConfig, fill: &mut Fill<'_>) -> Option<(
     Some(())
 }
 
-fn choice<T: Copy>(section: &Section, name: &'static str, words: &[(&str, T)]) -> Option<T> {
+pub(super) fn choice<T: Copy>(section: &Section, name: &'static str, words: &[(&str, T)]) -> Option<T> {
     let stated = section.text(name)?;
     words.iter().find(|(word, _)| *word == stated).map(|(_, value)| *value)
 }
 
-fn word<T: PartialEq>(value: &T, words: &[(&str, T)]) -> String {
+pub(super) fn word<T: PartialEq>(value: &T, words: &[(&str, T)]) -> String {
     words.iter().find(|(_, known)| known == value).map_or(String::new(), |(word, _)| (*word).to_owned())
 }
 
@@ -378,6 +412,12 @@ pub(super) fn unless(section: &Section, name: &'static str, no_limit: &str) -> O
         Some(word) if word == no_limit => Some(None),
         _ => section.size(name).map(Some),
     }
+}
+
+/// A part of a whole.
+pub(super) fn share(section: &Section, name: &'static str) -> Option<Share> {
+    let (num, den) = factor(section, name)?;
+    Some(Share { num, den })
 }
 
 fn factor(section: &Section, name: &'static str) -> Option<(u32, u32)> {

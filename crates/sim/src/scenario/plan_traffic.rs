@@ -145,6 +145,25 @@ impl Traffic {
         Some(())
     }
 
+    /// Numbers the flows of each host in a row, in the order they have; gives back the old number of each. What a host
+    /// knows of its flows is then as long as they are many.
+    pub(crate) fn number_by_sender(&mut self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.flows.len()).collect();
+        order.sort_by_key(|flow| self.flows[*flow].from);
+        let mut new = vec![FlowId(0); order.len()];
+        for (number, old) in (0..).zip(&order) {
+            new[*old] = FlowId(number);
+        }
+        self.flows = order.iter().map(|old| self.flows[*old].clone()).collect();
+        for source in &mut self.sources {
+            let awaited = source.script.iter_mut().flat_map(|script| &mut script.after);
+            for flow in source.flows.iter_mut().chain(awaited) {
+                *flow = new[flow.0 as usize];
+            }
+        }
+        order
+    }
+
     /// The name, with a number from 2 on if it is taken.
     pub(crate) fn unique(&mut self, name: String) -> String {
         let count = self.taken.entry(name.clone()).or_insert(0);

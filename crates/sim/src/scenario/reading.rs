@@ -360,6 +360,12 @@ impl Sections {
             whole &= traffic.add(section, &setting, log).is_some();
             flow_sections.resize(traffic.flows.len(), section);
         }
+        let is_listed =
+            |section: &Section| matches!(section.text("pattern"), Some("flows" | "incasts" | "trace"));
+        if self.traffic.iter().any(is_listed) {
+            let order = traffic.number_by_sender();
+            flow_sections = order.into_iter().map(|old| flow_sections[old]).collect();
+        }
         if whole && traffic.flows.is_empty() {
             if !self.top.is_wrong(&["traffic"]) {
                 log.wrong(&self.top.origin, "nothing is sent")
@@ -387,6 +393,8 @@ impl Sections {
             deadlock: Deadlock::Impossible,
             wire_check: request.wire_check,
         };
+        let shortest = plan.scheme.shortest_frame();
+        plan.sources.iter_mut().for_each(|source| source.pad_transfers(shortest));
         if !whole {
             return None; // Claims and changes name flows that may be the missing ones.
         }
@@ -435,8 +443,9 @@ impl Sections {
             let (section, parts) =
                 own.get(name.as_str()).map_or((&self.switch, &general), |own| (own.0, &own.1));
             let parts = parts.clone().unwrap_or_else(plan_nodes::plain_switch);
-            let plan_nodes::SwitchParts { buffering, flow_control, schedule, isolation } = parts;
-            (Switch { name: name.clone(), buffering, flow_control, schedule, isolation }, section)
+            let plan_nodes::SwitchParts { buffering, flow_control, schedule, marking, isolation } = parts;
+            let name = name.clone();
+            (Switch { name, buffering, flow_control, schedule, marking, isolation }, section)
         });
         switches.unzip()
     }

@@ -151,6 +151,7 @@ proptest! {
     #[test]
     fn isolation_never_reorders_whatever_it_is_asked_for((isolation, more, strict) in knobs()) {
         let mut plan = plan(&isolation, &more);
+        plan.wire_check = true;
         if strict {
             plan.switches.iter_mut().for_each(|it| it.schedule = quell_sim::scenario::plan::Schedule::Strict);
         }

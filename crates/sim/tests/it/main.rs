@@ -4,6 +4,7 @@ mod adapters;
 mod benchworks;
 mod captures;
 mod conservation;
+mod dcqcn;
 mod deadlock;
 mod determinism;
 mod fabric;

@@ -38,6 +38,8 @@ pub(crate) struct Host {
     waiting: Vec<Ring>,
     limiters: Vec<Limiter>,
     scheme: Scheme,
+    /// The least octets of a frame of data.
+    shortest: u16,
     /// Length and class of the frames that answer marks and probes, in a scheme that has them.
     answers: Option<(u16, u8)>,
     reaction_delay: Duration,
@@ -86,6 +88,8 @@ struct Script {
     octets: u64,
     transfers: u32,
     begun: u32,
+    /// Those that may begin, of which some wait for the one before to leave.
+    granted: u32,
     /// The flows whose transfers it waits for.
     after: Vec<u32>,
 }
@@ -140,6 +144,7 @@ impl Host {
                         octets: it.transfer.get(),
                         transfers: it.transfers,
                         begun: 1,
+                        granted: 1,
                         after: it.after.iter().map(|flow| flow.0).collect(),
                     })
                 }),
@@ -168,6 +173,7 @@ impl Host {
             waiting: vec![Ring::new(numbers.queues as usize); classes],
             limiters,
             scheme: plan.scheme,
+            shortest: plan.scheme.shortest_frame().get() as u16,
             answers: answers(plan, net),
             reaction_delay: host.adapter.reaction_delay,
             reactions: VecDeque::new(),
@@ -247,6 +253,7 @@ impl Host {
                 self.on_message(frame.flow, Feedback::Bcn { point, message }, net);
             }
             Body::Becn => self.on_message(frame.flow, Feedback::Becn, net),
+            Body::Cnp => self.on_message(frame.flow, Feedback::Cnp, net),
             Body::Probe { worst, is_back: false } => {
                 // Born when its source sent it: so the source knows how long it took.
                 self.answer(frame.flow, frame.born, Body::Probe { worst, is_back: true }, net);
@@ -269,15 +276,13 @@ impl Host {
             let Source { script: Some(script), left: Some(left), .. } = &mut self.sources[number] else {
                 continue;
             };
-            let has_come = |flow: &u32| net.steps[*flow as usize].done >= script.begun;
-            if script.begun == script.transfers || !script.after.iter().all(has_come) {
-                continue;
-            }
-            script.begun += 1;
-            let was_over = *left == 0;
-            *left += script.octets;
-            if was_over {
-                self.give(number, net.now, net);
+            let is_over = *left == 0;
+            let mut has_come = script.after.iter().map(|flow| net.steps[*flow as usize].done);
+            if script.granted < script.transfers && has_come.all(|done| done >= script.granted) {
+                script.granted += 1;
+                if is_over {
+                    self.give(number, net.now, net);
+                }
             }
         }
         self.look_if_free(net);
@@ -295,9 +300,13 @@ impl Host {
         }
     }
 
-    /// A frame arrived with a mark: its source is to know.
+    /// A frame arrived with a mark: its source is to know, in some schemes not of every one.
     fn return_mark(&mut self, flow: u32, net: &mut Net) {
-        self.answer(flow, net.now, Body::Becn, net);
+        if net.notification.is_empty() {
+            self.answer(flow, net.now, Body::Becn, net);
+        } else if net.notification[flow as usize].on_marked(net.now) {
+            self.answer(flow, net.now, Body::Cnp, net);
+        }
     }
 
     /// Answers the source of a flow. That waits for no limiter and no pause, as one on a lane of its own.
@@ -324,7 +333,7 @@ impl Host {
         let held_before = self.sender.held;
         if self.sender.on_pause(priority, quanta, net) {
             self.on_resumed(net);
-        } else if self.sender.held != held_before {
+        } else if self.sender.held != held_before && self.scheme.qcn().is_some() {
             for limiter in &mut self.limiters {
                 limiter.on_paused(net.now);
             }
@@ -332,9 +341,12 @@ impl Host {
     }
 
     fn on_resumed(&mut self, net: &mut Net) {
-        for number in 0..self.limiters.len() {
-            if self.limiters[number].on_resumed(net.now) {
-                self.rearm(number, net);
+        // No other scheme has clocks that pauses stop.
+        if self.scheme.qcn().is_some() {
+            for number in 0..self.limiters.len() {
+                if self.limiters[number].on_resumed(net.now) {
+                    self.rearm(number, net);
+                }
             }
         }
         self.look_if_free(net);
@@ -632,9 +644,11 @@ impl Host {
         let mut length = source.frame;
         if let Some(left) = &mut source.left {
             if *left == 0 {
-                return;
+                let Some(script) = source.script.as_mut().filter(|it| it.begun < it.granted) else { return };
+                script.begun += 1;
+                *left = script.octets;
             }
-            length = length.min(u16::try_from(*left).unwrap_or(u16::MAX)).max(64.min(length));
+            length = length.min(u16::try_from(*left).unwrap_or(u16::MAX)).max(self.shortest.min(length));
             *left = left.saturating_sub(u64::from(length));
         }
         let flow = match source.flows.as_slice() {
@@ -664,7 +678,7 @@ impl Host {
         let super::net::Flow { to, class, .. } = net.flows[flow as usize];
         let frame = Frame { born: at, flow, to, body: Body::Data { sequence, tag: UNTAGGED }, length, class };
         let queue = match self.queueing {
-            AdapterQueueing::PerDestination => self.path(flow).queue as usize,
+            AdapterQueueing::PerDestination | AdapterQueueing::PerFlow => self.path(flow).queue as usize,
             AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => class as usize,
         };
         let handle: Handle = net.pool.put(frame);
@@ -717,7 +731,7 @@ impl Host {
 
 /// Length and class of the frames that answer marks and probes, in a scheme that has them.
 fn answers(plan: &Plan, net: &Net) -> Option<(u16, u8)> {
-    if !matches!(plan.scheme, Scheme::IbCc(_) | Scheme::E2cm(_) | Scheme::QcnProbe(_)) {
+    if !matches!(plan.scheme, Scheme::IbCc(_) | Scheme::E2cm(_) | Scheme::QcnProbe(_) | Scheme::Dcqcn(_)) {
         return None;
     }
     let messages = plan.scheme.messages()?;
@@ -733,7 +747,7 @@ fn park_lone_sources(
     first_flow: usize,
     queueing: AdapterQueueing,
 ) {
-    if !matches!(queueing, AdapterQueueing::PerDestination) {
+    if !matches!(queueing, AdapterQueueing::PerDestination | AdapterQueueing::PerFlow) {
         return;
     }
     let path_of = |flow: u32| flow as usize - first_flow;
@@ -763,7 +777,7 @@ struct Numbering {
 impl Numbering {
     fn new(queueing: AdapterQueueing, scope: LimiterScope, classes: usize) -> Numbering {
         let queues = match queueing {
-            AdapterQueueing::PerDestination => 0,
+            AdapterQueueing::PerDestination | AdapterQueueing::PerFlow => 0,
             AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => classes as u32,
         };
         Numbering { queueing, scope, queues, limiters: 0, by_destination: std::collections::HashMap::new() }

@@ -25,8 +25,9 @@ pub(super) struct Isolation {
     congesting: u8,
     /// One for each port.
     points: Vec<Point>,
-    /// Class of messages.
+    /// Class of messages, and what they travel in.
     messages: u8,
+    form: CimForm,
     releases: bool,
     /// Whether the ends understand marks.
     marks: bool,
@@ -37,8 +38,8 @@ pub(super) struct Isolation {
 #[derive(Debug)]
 struct Point {
     point: IsolationPoint<u32, Box<[Slot<u32>]>>,
-    /// Length of a message to the neighbour behind this port; `None`: it is told nothing.
-    message: Option<u16>,
+    /// How much of a frame a message to the neighbour behind this port quotes; `None`: it is told nothing.
+    quotes: Option<u16>,
     /// The node that neighbour is.
     neighbour: u32,
     /// Flows of this output that a neighbour was told of, and the port towards it; kept where it is told of the end too.
@@ -75,7 +76,7 @@ impl Switch {
             let slots = vec![None; own.table as usize].into_boxed_slice();
             Point {
                 point: IsolationPoint::new(Config { inactivity, ..own.config }, slots, dice),
-                message: agreed.map(|(octets, _)| length_of(own.messages.form, octets)),
+                quotes: agreed.map(|(octets, _)| octets),
                 neighbour: super::super::net::node_index(plan, neighbour),
                 told: Vec::new(),
             }
@@ -85,8 +86,9 @@ impl Switch {
             congesting: class_of(own.congesting).expect("what flows are moved to is in use"),
             points: points.collect(),
             messages: if own.signals() { class_of(own.messages.priority).unwrap_or(0) } else { 0 },
+            form: own.messages.form,
             releases: own.releases,
-            marks: false,
+            marks: plan.scheme.understands_marks(),
             freed: Vec::new(),
         }));
         self.stops.couple(own, self.isolation.as_deref().map(|it| (it.monitored, it.congesting)));
@@ -120,7 +122,7 @@ impl Switch {
         let held = |class: u8| Bytes::new(self.outputs[base + usize::from(class)].meter.level());
         let levels = Levels { monitored: held(monitored), congesting: held(congesting) };
         let isolation = self.isolation.as_deref_mut().expect("it is there");
-        let can_signal = isolation.points.get(input).is_some_and(|it| it.message.is_some());
+        let can_signal = isolation.points.get(input).is_some_and(|it| it.quotes.is_some());
         let point = &mut isolation.points[output].point;
         let placement = point.on_frame(net.now, frame.flow, frame.bytes(), levels, can_signal);
         if placement.queue == Queue::Monitored {
@@ -128,7 +130,8 @@ impl Switch {
         }
         net.pool.get_mut(handle).frame.class = congesting;
         if placement.marked && isolation.marks {
-            net.pool.get_mut(handle).frame.mark();
+            let is_new = net.pool.get_mut(handle).frame.mark();
+            self.outputs[base + usize::from(congesting)].marks += u64::from(is_new);
         }
         if !is_isolated {
             self.note_isolated(output, frame.flow, FOUND_HERE, net);
@@ -260,7 +263,8 @@ impl Switch {
     /// Sends a message about a flow that waits for an output to the neighbour that sends it, behind a port.
     fn tell_neighbour(&mut self, output: usize, port: usize, flow: u32, message: Message, net: &mut Net) {
         let isolation = self.isolation.as_deref_mut().expect("it is there");
-        let Some(length) = isolation.points[port].message else { return };
+        let Some(octets) = isolation.points[port].quotes else { return };
+        let (form, length) = (isolation.form, length_of(isolation.form, octets));
         let adds = message == Message::Add;
         if adds && isolation.releases {
             let told = &mut isolation.points[output].told;
@@ -272,7 +276,7 @@ impl Switch {
             born: net.now,
             flow,
             to: isolation.points[port].neighbour,
-            body: Body::Cim { adds, node: self.node },
+            body: Body::Cim { adds, form, octets, node: self.node },
             length,
             class: isolation.messages,
         };

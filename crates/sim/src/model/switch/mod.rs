@@ -94,6 +94,8 @@ struct Place {
     /// The congestion point of a scheme that is not a kind of QCN.
     sampler: Option<Box<Sampler>>,
     cnms: u64,
+    /// Frames marked here since the last sample.
+    marks: u64,
     reads: u64,
     dropped: u64,
     drop_noted: bool,
@@ -226,7 +228,12 @@ impl Switch {
             }
             Body::Cim { .. } => self.on_cim(handle, port, net),
             Body::Marker => unreachable!("a marker stays in its queue"),
-            Body::Data { .. } | Body::Cnm { .. } | Body::Bcn { .. } | Body::Becn | Body::Probe { .. } => {
+            Body::Data { .. }
+            | Body::Cnm { .. }
+            | Body::Bcn { .. }
+            | Body::Becn
+            | Body::Cnp
+            | Body::Probe { .. } => {
                 self.books.received += u64::from(frame.length);
                 self.take_in(handle, port, net);
             }
@@ -436,6 +443,9 @@ impl Switch {
         let length = u64::from(frame.length);
         self.outputs[base + class].meter.remove(net.now, length);
         self.books.sent += length;
+        if self.outputs[base + class].sampler.is_some() {
+            self.consult_departure(handle, base + class, net);
+        }
         let isolated = if self.isolation.is_some() { self.leave(handle, port, class, net) } else { None };
         let Port { sender, ready, .. } = &mut self.ports[port];
         sender.send(handle, net);
@@ -628,6 +638,13 @@ impl Switch {
         };
         place.watcher.as_ref()?;
         Some(std::mem::take(&mut place.reads))
+    }
+
+    /// Frames that a port's output marked since the last sample, where it marks any.
+    pub(crate) fn take_marks(&mut self, port: usize, class: usize) -> Option<u64> {
+        let place = &mut self.outputs[port * self.classes + class];
+        let marks = place.sampler.as_deref().is_some_and(Sampler::is_marker) || self.isolation.is_some();
+        marks.then(|| std::mem::take(&mut place.marks))
     }
 
     /// Likewise of an input, and for how long it stopped its peer.

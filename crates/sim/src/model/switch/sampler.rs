@@ -4,8 +4,8 @@ use super::Switch;
 use crate::model::frame::{Body, Handle, MARKED, tag_of};
 use crate::model::net::Net;
 use crate::model::stream;
-use crate::scenario::plan::{Messages, Plan, Scheme};
-use quell_proto::control::{ecm, ib_cc, qcn_probe, qcn2007};
+use crate::scenario::plan::{MarkedAt, Marking, Messages, Plan, Scheme};
+use quell_proto::control::{ecm, ecn, ib_cc, qcn_probe, qcn2007};
 use quell_proto::dice::Dice;
 use quell_proto::units::Bytes;
 use quell_record::EventKind;
@@ -18,6 +18,13 @@ pub(super) struct Sampler {
     messages: (u16, u8),
 }
 
+impl Sampler {
+    /// Whether it marks frames as ECN has it, instead of sending messages.
+    pub(super) fn is_marker(&self) -> bool {
+        matches!(self.point, Point::Ecn(..))
+    }
+}
+
 #[derive(Debug)]
 enum Point {
     Ecm(ecm::CongestionPoint, ecm::Scale),
@@ -25,10 +32,11 @@ enum Point {
     /// That of QCN of 2007, and on which scale it writes into probes.
     QcnProbe(qcn2007::CongestionPoint, ecm::Scale),
     IbCc(ib_cc::Marker),
+    Ecn(ecn::Marker, MarkedAt),
 }
 
 impl Point {
-    fn new(scheme: &Scheme, dice: Dice) -> Option<Point> {
+    fn new(scheme: &Scheme, marking: Option<Marking>, dice: Dice) -> Option<Point> {
         Some(match scheme {
             Scheme::None | Scheme::Qcn(_) | Scheme::AfQcn(..) | Scheme::Fqcn(_) => return None,
             Scheme::Ecm(ecm) => {
@@ -43,6 +51,10 @@ impl Point {
             }
             Scheme::Qcn2007(qcn) => Point::Qcn2007(qcn2007::CongestionPoint::new(qcn.congestion, dice)),
             Scheme::IbCc(ib) => Point::IbCc(ib_cc::Marker::new(ib.marker, dice)),
+            Scheme::Dcqcn(_) => {
+                let Marking { curve, at } = marking?;
+                Point::Ecn(ecn::Marker::new(curve, dice), at)
+            }
         })
     }
 }
@@ -57,7 +69,8 @@ impl Switch {
                 continue;
             }
             let entity = u64::from(self.id.0) << 32 | (queue as u64) << 1;
-            let point = Point::new(&plan.scheme, Dice::new(seed, entity, stream::CONGESTION));
+            let marking = plan.switches[self.id.0 as usize].marking;
+            let point = Point::new(&plan.scheme, marking, Dice::new(seed, entity, stream::CONGESTION));
             let messages = (frame.get() as u16, class);
             self.outputs[queue].sampler = point.map(|point| Box::new(Sampler { point, messages }));
         }
@@ -93,6 +106,13 @@ impl Switch {
                 }
                 None
             }
+            Point::Ecn(marker, MarkedAt::Arrival) => {
+                if marker.marks(queued) {
+                    place.marks += u64::from(net.pool.get_mut(handle).frame.mark());
+                }
+                None
+            }
+            Point::Ecn(_, MarkedAt::Departure) => None,
         };
         let messages = sampler.messages;
         if let Some((body, value)) = told {
@@ -106,6 +126,19 @@ impl Switch {
 }
 
 impl Switch {
+    /// A frame of data leaves a queue that is watched.
+    #[inline(never)]
+    pub(super) fn consult_departure(&mut self, handle: Handle, queue: usize, net: &mut Net) {
+        let place = &mut self.outputs[queue];
+        let left = Bytes::new(place.meter.level());
+        if let Some(Point::Ecn(marker, MarkedAt::Departure)) =
+            place.sampler.as_deref_mut().map(|it| &mut it.point)
+            && marker.marks(left)
+        {
+            place.marks += u64::from(net.pool.get_mut(handle).frame.mark());
+        }
+    }
+
     /// A frame that is not data has come to wait for an output. If it is a probe on its way there, and the output has
     /// something to write into it, it does.
     #[inline]

@@ -90,9 +90,11 @@ fn incasts_are_greedy_for_good() {
 fn a_trace_is_sent_as_it_lists() {
     let plan = plan(STAR, "pattern = \"trace\"\nfile = \"flows.csv\"\nframe = \"1048B\"\nheader = \"48B\"");
     let names: Vec<_> = plan.flows.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!(names, ["h3->h1", "h1->h2"], "by time; the third starts after the end");
+    assert_eq!(names, ["h1->h2", "h3->h1"], "by sender; the third starts after the end");
     let sources: Vec<_> = plan.sources.iter().map(|it| (it.start.ps() / 1_000_000, it.message)).collect();
     assert_eq!(sources, [(5, Some(Bytes::new(1047))), (7, Some(Bytes::new(2 * 1048 + 548)))]);
+    let flows: Vec<_> = plan.sources.iter().map(|it| it.flows[0].0).collect();
+    assert_eq!(flows, [1, 0], "sources are by time");
     assert!(plan.flows.iter().all(|it| it.priority.get() == 3));
 }
 
@@ -124,11 +126,11 @@ fn what_a_flow_takes_on_an_idle_network_is_in_the_catalogue() {
     // Two links of 1 us and 100 Gb/s: 1047 octets pass both; 2 * 1048 + 548 pass one after the other.
     let octets = |count: u64| count * 80;
     assert_eq!(
-        messages[0],
+        messages[1],
         Message { bytes: 999, start_ps: 5_000_000, ideal_ps: Some(2_000_000 + octets(2 * 1047)) }
     );
     let second = 2_000_000 + octets(3 * 1048 + 548);
-    assert_eq!(messages[1], Message { bytes: 2500, start_ps: 7_000_000, ideal_ps: Some(second) });
+    assert_eq!(messages[0], Message { bytes: 2500, start_ps: 7_000_000, ideal_ps: Some(second) });
 }
 
 #[test]
@@ -162,7 +164,7 @@ fn an_experiment_of_another_simulator_is_a_network_and_a_trace() {
     let plan = plan("kind = \"file\"\nfile = \"topology.txt\"", traffic);
     assert_eq!((plan.hosts.len(), plan.switches.len(), plan.links.len()), (3, 1, 3));
     assert_eq!(plan.links[2].rate.bps(), 25_000_000_000);
-    assert_eq!(plan.flows[0].name, "h2->h0");
+    assert_eq!(plan.flows[1].name, "h2->h0");
     assert_eq!((plan.sources[0].start, plan.sources[1].start), (Instant::START, Instant::from_ps(1_000_000)));
 }
 
