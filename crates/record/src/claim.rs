@@ -254,12 +254,12 @@ impl Metric {
                 | Metric::Latency
                 | Metric::Cnms
                 | Metric::Loss
-                | Metric::IterationTime
-                | Metric::Iterations
-                | Metric::CompletionTime(_)
-                | Metric::Slowdown(_)
-                | Metric::Finished(_)
         )
+    }
+
+    /// Whether it is measured on events alone, so that nothing need be sampled for it.
+    pub fn is_in_events(&self) -> bool {
+        self.of_messages().is_some() || matches!(self, Metric::IterationTime | Metric::Iterations)
     }
 }
 

@@ -2,13 +2,14 @@
 
 use super::catalog::{mean_bps, port_names};
 use super::plan::{
-    Buffering, CulpritSearch, Deadlock, FlowControl, Link, NodeId, Plan, QueueLimit, StopRule, What,
+    Buffering, CulpritSearch, Deadlock, FlowControl, Link, NodeId, Plan, QueueLimit, StopRule, Switch, What,
 };
 use super::plan_isolation;
 use super::problem::Log;
 use super::section::Section;
 use crate::topology::waiting;
 use quell_proto::control::headroom;
+use quell_proto::control::isolation::IsolatedMarking;
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeSet;
 
@@ -464,7 +465,9 @@ fn marking(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     if !plan.scheme.understands_marks() {
         return;
     }
-    if plan.switches.iter().all(|switch| switch.marking.is_none()) {
+    let isolation =
+        |switch: &Switch| switch.isolation.is_some_and(|it| it.config.marking != IsolatedMarking::None);
+    if plan.switches.iter().all(|switch| switch.marking.is_none() && !isolation(switch)) {
         let message = "no switch marks anything, so that no flow is ever slowed down";
         log.warn(
             places.scheme.origin_of("kind"),

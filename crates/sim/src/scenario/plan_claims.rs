@@ -108,7 +108,7 @@ pub(crate) fn claim(section: &Section, setting: &Setting<'_>, log: &mut Log) -> 
     }
     let whole = over.iter().all(|window| (window.from_ps, window.to_ps) == (0, setting.length.ps()));
     let is_flow = |id: &EntityId| setting.catalog.get(*id).class() == EntityClass::Flow;
-    let told = setting.flow_series || (whole && metric.is_in_totals());
+    let told = setting.flow_series || metric.is_in_events() || (whole && metric.is_in_totals());
     if !told && entities.iter().any(is_flow) {
         let message =
             format!("`{path}` is `{text}` of flows, which `run.flow_series` keeps from being sampled");

@@ -289,10 +289,15 @@ fn read_scenario(id: &str, sets: &[(&str, &str)], quick: bool) -> quell_sim::sce
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(format!("{id}.toml"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let sets: Vec<_> = sets.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+    let home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let beside = |name: &str| {
+        let own = std::fs::read_to_string(path.with_file_name(name));
+        own.or_else(|_| std::fs::read_to_string(home.join(name))).ok()
+    };
     quell_sim::scenario::read(quell_sim::scenario::Request {
         file: id,
         text: &text,
-        base: &|_| None,
+        base: &beside,
         sets: &sets,
         quick,
         repeat: None,

@@ -35,15 +35,23 @@ pub(super) struct Coupled {
     congesting: usize,
     /// One for each input.
     inputs: Vec<Coupling>,
+    /// The inputs whose peers have no congesting queue, by a flag each: a pause of that class would stop nothing there.
+    alone: Vec<bool>,
 }
 
-impl Coupled {
-    pub(super) fn new(both: BothClasses, monitored: u8, congesting: u8, ports: usize) -> Coupled {
-        Coupled {
+impl Stops {
+    /// Lets what an input holds of one class stop another too: beyond the thresholds of both, or beyond its own where the
+    /// peer is `alone` in having no queue of that class.
+    pub(super) fn couple(&mut self, both: BothClasses, monitored: u8, congesting: u8, alone: Vec<bool>) {
+        let own =
+            self.senders.first().filter(|_| self.dynamic.is_none()).map(|stop| stop.sender.thresholds());
+        let own = own.map_or(both, |own| BothClasses { stop: own.stop, go: own.go });
+        self.coupled = Some(Coupled {
             monitored: usize::from(monitored),
             congesting: usize::from(congesting),
-            inputs: vec![Coupling::new(both); ports],
-        }
+            inputs: alone.iter().map(|alone| Coupling::new(if *alone { own } else { both })).collect(),
+            alone,
+        });
     }
 }
 
@@ -136,11 +144,6 @@ impl Stops {
         }
     }
 
-    /// How many ports there are.
-    pub(super) fn ports(&self) -> usize {
-        self.totals.len()
-    }
-
     #[inline]
     pub(super) fn is_lossless(&self, class: usize) -> bool {
         self.lossless & (1 << class) != 0
@@ -152,6 +155,11 @@ impl Stops {
         match self.scope {
             Scope::Off => None,
             Scope::Port => Some(port),
+            Scope::Class
+                if self.coupled.as_ref().is_some_and(|it| it.congesting == class && it.alone[port]) =>
+            {
+                None
+            }
             Scope::Class => self.is_lossless(class).then_some(port * self.classes + class),
         }
     }

@@ -9,7 +9,7 @@ use super::{At, Switch};
 use crate::model::frame::{Body, Frame, Handle};
 use crate::model::net::Net;
 use crate::model::stream;
-use crate::scenario::plan::{self, CimForm, NodeId, Plan};
+use crate::scenario::plan::{CimForm, NodeId, Plan};
 use crate::scenario::plan_isolation::agreement;
 use quell_proto::control::isolation::{Agreement, Config, IsolationPoint, Levels, Message, Queue, Slot};
 use quell_proto::dice::Dice;
@@ -64,6 +64,11 @@ impl Switch {
             .filter(|(own, _)| *own == here)
             .map(|(_, peer)| peer)
             .collect();
+        let isolates = |node: &NodeId| match node {
+            NodeId::Host(_) => false,
+            NodeId::Switch(switch) => plan.switches[switch.0 as usize].isolation.is_some(),
+        };
+        let alone = neighbours.iter().map(|node| !isolates(node)).collect();
         let points = neighbours.into_iter().zip(0u64..).map(|(neighbour, port)| {
             let agreed = match agreement(plan, own, neighbour) {
                 Agreement::Signals { frame_octets, inactivity } if own.signals() => {
@@ -91,7 +96,9 @@ impl Switch {
             marks: plan.scheme.understands_marks(),
             freed: Vec::new(),
         }));
-        self.stops.couple(own, self.isolation.as_deref().map(|it| (it.monitored, it.congesting)));
+        if let (Some(both), Some(isolation)) = (own.both, self.isolation.as_deref()) {
+            self.stops.couple(both, isolation.monitored, isolation.congesting, alone);
+        }
     }
 
     /// Decides where a frame of the monitored class waits, if there is room for it. Afterwards it is of the class whose
@@ -308,13 +315,4 @@ fn length_of(form: CimForm, octets: u16) -> u16 {
         CimForm::Ipv6 => 40 + 8,
     };
     (FIXED + udp + octets).max(64)
-}
-
-impl super::Stops {
-    /// Lets what an input holds of the congesting class stop the monitored one too.
-    fn couple(&mut self, own: &plan::Isolation, classes: Option<(u8, u8)>) {
-        if let (Some(both), Some((monitored, congesting))) = (own.both, classes) {
-            self.coupled = Some(super::flow_control::Coupled::new(both, monitored, congesting, self.ports()));
-        }
-    }
 }
