@@ -35,7 +35,7 @@ pub(crate) struct Lane(u32);
 pub(crate) enum LaneKind {
     /// The scenario changes something about the node.
     Change,
-    /// The head of an incoming link arrives; the index is the port.
+    /// The first frame on a wire arrives; the index is the wire. A node's wires are in the order of its ports.
     Arrival,
     /// The first cell on an incoming wire of a fabric arrives; the index is the inlet.
     Cell,

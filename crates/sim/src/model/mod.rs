@@ -110,15 +110,15 @@ impl World {
             net.mesh = mesh;
             ends
         });
-        // For each node, the wires of its ports: the one it sends on, the one that ends there.
-        let mut wires: Vec<Vec<(u32, u32)>> = vec![Vec::new(); node_count];
+        // For each node, the wires on which its ports send.
+        let mut wires: Vec<Vec<u32>> = vec![Vec::new(); node_count];
         let mut taps = Vec::with_capacity(2 * plan.links.len());
         for (link, number) in plan.links.iter().zip(0u32..) {
             for end in 0..2 {
                 let node = node_index(plan, link.ends[end as usize]);
                 let ports = &mut wires[node as usize];
                 taps.push((node, ports.len() as u32));
-                ports.push((2 * number + end, 2 * number + 1 - end));
+                ports.push(2 * number + end);
             }
         }
         let (epochs, routes) = epochs(plan);

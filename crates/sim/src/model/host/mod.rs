@@ -27,8 +27,6 @@ pub(crate) struct Host {
     node: u32,
     /// Its one port.
     pub sender: Sender,
-    /// The wire that ends here.
-    inbound: u32,
     receiver: Receiver,
     queueing: AdapterQueueing,
     queues: Vec<List>,
@@ -79,9 +77,8 @@ struct Source {
 }
 
 impl Host {
-    pub(crate) fn new(plan: &Plan, index: u32, wires: (u32, u32), seed: u64, net: &mut Net) -> Host {
+    pub(crate) fn new(plan: &Plan, index: u32, outbound: u32, seed: u64, net: &mut Net) -> Host {
         let host = &plan.hosts[index as usize];
-        let (outbound, inbound) = wires;
         let classes = net.classes.len();
         let own = |flow: &plan::Flow| flow.from.0 == index;
         let first_flow = plan.flows.iter().position(own).unwrap_or(0);
@@ -139,8 +136,7 @@ impl Host {
             .collect();
         let mut built = Host {
             node: index,
-            sender: Sender::new(index, 0, outbound, classes),
-            inbound,
+            sender: Sender::new(index, 0, outbound),
             receiver: Receiver::new(&host.adapter.receive, index, outbound),
             queueing: host.adapter.queueing,
             queues: vec![List::default(); numbers.queues as usize],
@@ -164,7 +160,7 @@ impl Host {
     #[inline]
     pub(crate) fn on_event(&mut self, lane: Lane, net: &mut Net) {
         match lane.kind() {
-            LaneKind::Arrival => self.on_arrival(net),
+            LaneKind::Arrival => self.on_arrival(lane.index() as u32, net),
             LaneKind::Transmit => {
                 if self.sender.looks_now(net.now) {
                     self.look_if_free(net);
@@ -201,8 +197,8 @@ impl Host {
         }
     }
 
-    fn on_arrival(&mut self, net: &mut Net) {
-        let handle = net.arrive(self.inbound);
+    fn on_arrival(&mut self, wire: u32, net: &mut Net) {
+        let handle = net.arrive(wire);
         let frame = net.pool.get(handle).frame;
         match frame.body {
             Body::Data { tag, .. } => {
