@@ -73,6 +73,7 @@ pub(crate) struct Net {
 
 /// One direction of a link, and the frames on it.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Wire {
     /// Its rate.
     pub speed: Speed,
@@ -272,11 +273,9 @@ impl Net {
     fn put_on(&mut self, wire: u32, handle: Handle, due: Instant) {
         let lane = Lane::new(LaneKind::Arrival, wire);
         let wire = &mut self.wires[wire as usize];
-        self.pool.get_mut(handle).due = due;
-        if wire.flight.is_empty() {
+        if wire.flight.push_due(&mut self.pool, handle, due) {
             self.agenda.book(due, wire.to_node, lane);
         }
-        wire.flight.push(&mut self.pool, handle);
     }
 
     /// Keeps only the part `own` of the network here; the rest is reached by parcels. `part_of` has an entry for each node.
@@ -327,9 +326,10 @@ impl Net {
     pub(crate) fn arrive(&mut self, wire: u32) -> Handle {
         let lane = Lane::new(LaneKind::Arrival, wire);
         let wire = &mut self.wires[wire as usize];
-        let handle = wire.flight.pop(&self.pool).expect("an arrival is booked only for a frame on the wire");
-        if let Some(next) = wire.flight.head() {
-            self.agenda.book(self.pool.get(next).due, wire.to_node, lane);
+        let (handle, next) =
+            wire.flight.pop_due(&self.pool).expect("an arrival is booked only for a frame on the wire");
+        if let Some(due) = next {
+            self.agenda.book(due, wire.to_node, lane);
         }
         handle
     }
