@@ -122,6 +122,9 @@ pub(crate) struct BenchArgs {
     /// Print one JSON document instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+    /// Only simulate the first so many picoseconds of one work; what the command runs itself with
+    #[arg(long, value_name = "PS", hide = true)]
+    pub(crate) beginning: Option<u64>,
 }
 
 /// What is to be captured.

@@ -2,7 +2,7 @@
 //!
 //! A work is a scenario of the family `bench`. Each measurement is a run of this program by itself, so that it has its own
 //! peak of memory and judges the work's check values as any other run does. Instructions are those of a shorter run less
-//! those of a very short one, under valgrind: setting up and starting are in both.
+//! those of a very short one, under valgrind and recorded in memory: setting up and starting are in both.
 
 mod baseline;
 mod table;
@@ -12,13 +12,17 @@ use crate::cli::BenchArgs;
 use crate::exit::{Exit, Failure};
 use crate::out;
 use baseline::Baseline;
+use quell_proto::units::Duration;
+use quell_record::Memory;
 use quell_record::select::matches;
+use quell_sim::kernel::{self, Control};
+use quell_sim::scenario::plan::Plan;
 use quell_sim::scenario::{Request, read};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::env;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Instant;
 
@@ -52,6 +56,9 @@ pub(super) struct Measured {
 }
 
 pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
+    if let (Some(ps), [work]) = (args.beginning, &args.works[..]) {
+        return begin(work, ps);
+    }
     let before = args.against.as_deref().map(Baseline::load).transpose()?;
     let works = works(&args.works)?;
     if args.instructions {
@@ -100,24 +107,23 @@ fn works(patterns: &[String]) -> Result<Vec<&'static str>, Failure> {
 }
 
 fn measure(work: &'static str, args: &BenchArgs) -> Result<Measured, Failure> {
-    let length = length_ps(work)?;
+    let length = plan(work)?.length.ps();
     let threads = args.threads.map_or(1, NonZeroUsize::get);
-    let (begun, started) = (Child::new(work, threads).of_length(length / BEGINNING), Instant::now());
-    let begun = begun.run()?;
+    let started = Instant::now();
+    run_beginning(Command::new(own_program()?), work, length / BEGINNING)?;
     let setup_seconds = started.elapsed().as_secs_f64();
     let mut best: Option<Run> = None;
     for _ in 0..args.times.get() {
-        let run = Child::new(work, threads).run()?;
+        let run = run_whole(work, threads)?;
         if best.as_ref().is_none_or(|best| run.seconds < best.seconds) {
             best = Some(run);
         }
     }
     let best = best.expect("it ran at least once");
     let instructions_per_hop = if args.instructions {
-        let counted = Child::new(work, 1).of_length(length / SHORTER).counted();
-        let (whole, hops) = counted.run_counted()?;
-        let (start, _) = Child::new(work, 1).of_length(length / BEGINNING).counted().run_counted()?;
-        Some(float(whole.saturating_sub(start)) / float(hops.saturating_sub(begun.hops()).max(1)))
+        let [start, part] = [BEGINNING, SHORTER].map(|part| count_beginning(work, length / part));
+        let ((hops_before, before), (hops, count)) = (start?, part?);
+        Some(float(count.saturating_sub(before)) / float((hops - hops_before).max(1)))
     } else {
         None
     };
@@ -135,11 +141,26 @@ fn measure(work: &'static str, args: &BenchArgs) -> Result<Measured, Failure> {
     })
 }
 
-/// How long a work is, in simulated time.
-fn length_ps(work: &str) -> Result<u64, Failure> {
-    let built_in = catalogue::find(work).expect("works come from the catalogue");
+/// Simulates only so much of a work, and says how much that was.
+fn begin(work: &str, ps: u64) -> Result<Exit, Failure> {
+    let mut plan = plan(work)?;
+    plan.length = Duration::from_ps(ps);
+    plan.cuts.retain(|cut| cut.ps() <= ps);
+    let mut memory = Memory::new(plan.catalog());
+    let outcome = kernel::run(&plan, 1, &mut memory, &Control::default());
+    let outcome = outcome.map_err(|broken| Failure::invalid(broken.to_string()))?;
+    let hops = if outcome.cell_hops > 0 { outcome.cell_hops } else { outcome.frame_hops };
+    out::print(&format!("{hops}\n"))?;
+    Ok(Exit::Done)
+}
+
+/// What a work simulates.
+fn plan(work: &str) -> Result<Plan, Failure> {
+    let Some(built_in) = catalogue::find(work) else {
+        return Err(Failure::invalid(format!("there is no work `{work}`")));
+    };
     let (file, base) = (built_in.file(), |_: &str| None);
-    let scenario = read(Request {
+    let mut scenario = read(Request {
         file: &file,
         text: built_in.text,
         base: &base,
@@ -150,7 +171,7 @@ fn length_ps(work: &str) -> Result<u64, Failure> {
         wire_check: false,
     })
     .map_err(|problems| Failure::invalid(problems.to_string()))?;
-    Ok(scenario.configurations[0].plan.length.ps())
+    Ok(scenario.configurations.swap_remove(0).plan)
 }
 
 /// What one run of a work said of itself.
@@ -171,81 +192,38 @@ impl Run {
     }
 }
 
-/// A run of this program.
-#[derive(Debug)]
-struct Child {
-    work: &'static str,
-    threads: usize,
-    length: Option<u64>,
-    is_counted: bool,
+/// Runs a work.
+fn run_whole(work: &str, threads: usize) -> Result<Run, Failure> {
+    let folder =
+        tempfile::tempdir().map_err(|error| Failure::io(&env::temp_dir(), "make a folder", &error))?;
+    let mut command = Command::new(own_program()?);
+    command.args(["run", work, "--quiet", "--json", "--threads", &threads.to_string(), "--out"]);
+    command.arg(folder.path().join("out"));
+    let output = command.output().map_err(|error| Failure::io(Path::new(work), "run", &error))?;
+    run_of(&output.stdout).ok_or_else(|| broken(work, &output))
 }
 
-impl Child {
-    fn new(work: &'static str, threads: usize) -> Child {
-        Child { work, threads, length: None, is_counted: false }
-    }
+/// Simulates only the beginning of a work: its hops.
+fn run_beginning(mut command: Command, work: &str, ps: u64) -> Result<(u64, Output), Failure> {
+    command.args(["bench", work, "--beginning", &ps.to_string()]);
+    let output = command.output().map_err(|error| Failure::io(Path::new(work), "run", &error))?;
+    let hops = String::from_utf8_lossy(&output.stdout).trim().parse();
+    hops.map_err(|_| broken(work, &output)).map(|hops| (hops, output))
+}
 
-    /// Another length than the work's own. Its claims do not hold then, and are not asked.
-    fn of_length(self, ps: u64) -> Child {
-        Child { length: Some(ps), ..self }
-    }
+/// The hops of the beginning of a work, and the instructions that they took, as valgrind counts them.
+fn count_beginning(work: &str, ps: u64) -> Result<(u64, u64), Failure> {
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(own_program()?);
+    let (hops, output) = run_beginning(valgrind, work, ps)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let line = said.lines().find(|line| line.contains("Collected"));
+    let count = line.and_then(|line| line.rsplit(' ').next()).and_then(|count| count.parse().ok());
+    count.map(|count| (hops, count)).ok_or_else(|| broken(work, &output))
+}
 
-    /// Under valgrind.
-    fn counted(self) -> Child {
-        Child { is_counted: true, ..self }
-    }
-
-    fn run(self) -> Result<Run, Failure> {
-        let (_, run) = self.output()?;
-        Ok(run)
-    }
-
-    /// Runs it under valgrind, and says how many instructions and hops that took.
-    fn run_counted(self) -> Result<(u64, u64), Failure> {
-        let work = self.work;
-        let (output, run) = self.output()?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let line = said.lines().find(|line| line.contains("Collected"));
-        let count = line.and_then(|line| line.rsplit(' ').next()).and_then(|count| count.parse().ok());
-        let count = count.ok_or_else(|| broken(work, "valgrind counted no instructions"))?;
-        Ok((count, run.hops()))
-    }
-
-    fn output(self) -> Result<(Output, Run), Failure> {
-        let program =
-            env::current_exe().map_err(|error| Failure::io(Path::new("quell"), "find itself", &error))?;
-        let folder =
-            tempfile::tempdir().map_err(|error| Failure::io(&env::temp_dir(), "make a folder", &error))?;
-        let mut command = if self.is_counted {
-            let mut valgrind = Command::new("valgrind");
-            valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program);
-            valgrind
-        } else {
-            Command::new(program)
-        };
-        command.args([
-            "run",
-            self.work,
-            "--quiet",
-            "--json",
-            "--threads",
-            &self.threads.to_string(),
-            "--out",
-        ]);
-        command.arg(folder.path().join("out"));
-        if let Some(ps) = self.length {
-            command.args(["--set", &format!("run.length={ps}ps")]);
-        }
-        let output = command.output().map_err(|error| Failure::io(Path::new(self.work), "run", &error))?;
-        let run = run_of(&output.stdout);
-        let run = run.ok_or_else(|| {
-            broken(
-                self.work,
-                String::from_utf8_lossy(&output.stderr).trim().lines().next().unwrap_or("nothing"),
-            )
-        })?;
-        Ok((output, run))
-    }
+fn own_program() -> Result<PathBuf, Failure> {
+    env::current_exe().map_err(|error| Failure::io(Path::new("quell"), "find itself", &error))
 }
 
 /// Reads what `quell run --json` said.
@@ -263,7 +241,9 @@ fn run_of(json: &[u8]) -> Option<Run> {
     })
 }
 
-fn broken(work: &str, said: &str) -> Failure {
+fn broken(work: &str, output: &Output) -> Failure {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.trim().lines().last().unwrap_or("it said nothing");
     Failure::invalid(format!("{work} could not be measured: {said}"))
         .hint(format!("`quell run {work}` shows what is the matter"))
 }
