@@ -27,8 +27,6 @@ pub(crate) struct Host {
     node: u32,
     /// Its one port.
     pub sender: Sender,
-    /// The wire that ends here.
-    inbound: u32,
     receiver: Receiver,
     queueing: AdapterQueueing,
     queues: Vec<List>,
@@ -37,6 +35,8 @@ pub(crate) struct Host {
     /// For each class, the queues that hold a frame.
     waiting: Vec<Ring>,
     limiters: Vec<Limiter>,
+    /// How many of them are active. While none is, nobody need look at any.
+    active: u32,
     scheme: Scheme,
     /// The least octets of a frame of data.
     shortest: u16,
@@ -81,9 +81,8 @@ struct Source {
 }
 
 impl Host {
-    pub(crate) fn new(plan: &Plan, index: u32, wires: (u32, u32), seed: u64, net: &mut Net) -> Host {
+    pub(crate) fn new(plan: &Plan, index: u32, outbound: u32, seed: u64, net: &mut Net) -> Host {
         let host = &plan.hosts[index as usize];
-        let (outbound, inbound) = wires;
         let classes = net.classes.len();
         let own = |flow: &plan::Flow| flow.from.0 == index;
         let first_flow = plan.flows.iter().position(own).unwrap_or(0);
@@ -141,14 +140,14 @@ impl Host {
             .collect();
         let mut built = Host {
             node: index,
-            sender: Sender::new(index, 0, outbound, classes),
-            inbound,
+            sender: Sender::new(index, 0, outbound),
             receiver: Receiver::new(&host.adapter.receive, index, outbound),
             queueing: host.adapter.queueing,
             queues: vec![List::default(); numbers.queues as usize],
             full: host.adapter.queue_limit.map(|limit| (vec![0; numbers.queues as usize], limit.get())),
             waiting: vec![Ring::new(numbers.queues as usize); classes],
             limiters,
+            active: 0,
             scheme: plan.scheme,
             shortest: plan.scheme.shortest_frame().get() as u16,
             answers: answers(plan, net),
@@ -167,7 +166,7 @@ impl Host {
     #[inline]
     pub(crate) fn on_event(&mut self, lane: Lane, net: &mut Net) {
         match lane.kind() {
-            LaneKind::Arrival => self.on_arrival(net),
+            LaneKind::Arrival => self.on_arrival(lane.index() as u32, net),
             LaneKind::Transmit => {
                 if self.sender.looks_now(net.now) {
                     self.look_if_free(net);
@@ -204,8 +203,8 @@ impl Host {
         }
     }
 
-    fn on_arrival(&mut self, net: &mut Net) {
-        let handle = net.arrive(self.inbound);
+    fn on_arrival(&mut self, wire: u32, net: &mut Net) {
+        let handle = net.arrive(wire);
         let frame = net.pool.get(handle).frame;
         match frame.body {
             Body::Data { tag, .. } => {
@@ -316,6 +315,7 @@ impl Host {
         self.limiters[number].on_feedback(net.now, feedback, &self.scheme);
         match (was_active, self.limiters[number].is_active()) {
             (false, true) => {
+                self.active += 1;
                 let bps = self.limiters[number].limit().map_or(0, Rate::bps);
                 net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
             }
@@ -346,6 +346,7 @@ impl Host {
     }
 
     fn note_release(&mut self, number: usize, net: &mut Net) {
+        self.active -= 1;
         let path = |place: usize| self.paths[place].limiter as usize == number;
         if let Some(place) = (0..self.paths.len()).find(|place| path(*place)) {
             net.flow_event(self.first_flow + place as u32, EventKind::Released, 0);
@@ -448,7 +449,7 @@ impl Host {
             if matches!(self.queueing, AdapterQueueing::FifoWithSetAside) {
                 self.set_aside(class, net);
             }
-            let ready = |queue: &usize| self.ready_at(*queue, net) <= net.now;
+            let ready = |queue: &usize| self.active == 0 || self.ready_at(*queue, net) <= net.now;
             if let Some(queue) = self.waiting[class].round().find(ready) {
                 return Some((class, queue));
             }
@@ -470,16 +471,9 @@ impl Host {
         if let Some((held, _)) = &mut self.full {
             held[path.queue as usize] -= u64::from(length);
         }
-        let number = path.limiter as usize;
-        if let Some(tag) = self.limiters[number].tag()
-            && let Body::Data { tag: carried, .. } = &mut net.pool.get_mut(handle).frame.body
-        {
-            *carried = tag_of(tag);
+        if self.active > 0 {
+            self.count_as_sent(handle, path.limiter as usize, net);
         }
-        if self.limiters[number].on_sent(net.now, length) {
-            self.note_release(number, net);
-        }
-        self.rearm(number, net);
         self.sender.send(handle, net);
         if let Some(source) = path.greedy {
             self.give(source as usize, net.now, net);
@@ -489,6 +483,21 @@ impl Host {
                 self.due.push(Reverse((next, source)));
             }
         }
+    }
+
+    /// The limiter of a frame lets it go.
+    fn count_as_sent(&mut self, handle: Handle, number: usize, net: &mut Net) {
+        let limiter = &mut self.limiters[number];
+        let frame = &mut net.pool.get_mut(handle).frame;
+        if let Some(tag) = limiter.tag()
+            && let Body::Data { tag: carried, .. } = &mut frame.body
+        {
+            *carried = tag_of(tag);
+        }
+        if limiter.on_sent(net.now, frame.length) {
+            self.note_release(number, net);
+        }
+        self.rearm(number, net);
     }
 
     /// Books the next instant at which a frame may be ready.
@@ -515,7 +524,8 @@ impl Host {
                 for queue in self.waiting[class].round() {
                     // Limited frames at the head of the common queue will be set aside: others may go at once.
                     let common = matches!(self.queueing, AdapterQueueing::FifoWithSetAside) && queue == class;
-                    let ready = if common { net.now } else { self.ready_at(queue, net) };
+                    let any = common || self.active == 0;
+                    let ready = if any { net.now } else { self.ready_at(queue, net) };
                     soonest = soonest.min(ready);
                     if soonest <= free {
                         break;

@@ -16,12 +16,14 @@ pub(super) struct Sampler {
     point: Point,
     /// Length and class of its messages.
     messages: (u16, u8),
+    /// Frames marked since the last sample.
+    marks: u64,
 }
 
 impl Sampler {
-    /// Whether it marks frames as ECN has it, instead of sending messages.
-    pub(super) fn is_marker(&self) -> bool {
-        matches!(self.point, Point::Ecn(..))
+    /// Frames marked since the last sample, if it marks as ECN has it, instead of sending messages.
+    pub(super) fn take_marks(&mut self) -> Option<u64> {
+        matches!(self.point, Point::Ecn(..)).then(|| std::mem::take(&mut self.marks))
     }
 }
 
@@ -72,7 +74,7 @@ impl Switch {
             let marking = plan.switches[self.id.0 as usize].marking;
             let point = Point::new(&plan.scheme, marking, Dice::new(seed, entity, stream::CONGESTION));
             let messages = (frame.get() as u16, class);
-            self.outputs[queue].sampler = point.map(|point| Box::new(Sampler { point, messages }));
+            self.outputs[queue].sampler = point.map(|point| Box::new(Sampler { point, messages, marks: 0 }));
         }
     }
 
@@ -101,14 +103,14 @@ impl Switch {
             }),
             Point::IbCc(marker) => {
                 if marker.on_arrival(frame.bytes(), queued, has_credits) {
-                    place.cnms += u64::from(tag != MARKED);
+                    place.cnms += u32::from(tag != MARKED);
                     net.pool.get_mut(handle).frame.body = Body::Data { sequence, tag: MARKED };
                 }
                 None
             }
             Point::Ecn(marker, MarkedAt::Arrival) => {
                 if marker.marks(queued) {
-                    place.marks += u64::from(net.pool.get_mut(handle).frame.mark());
+                    sampler.marks += u64::from(net.pool.get_mut(handle).frame.mark());
                 }
                 None
             }
@@ -131,11 +133,11 @@ impl Switch {
     pub(super) fn consult_departure(&mut self, handle: Handle, queue: usize, net: &mut Net) {
         let place = &mut self.outputs[queue];
         let left = Bytes::new(place.meter.level());
-        if let Some(Point::Ecn(marker, MarkedAt::Departure)) =
-            place.sampler.as_deref_mut().map(|it| &mut it.point)
+        let Some(sampler) = place.sampler.as_deref_mut() else { return };
+        if let Point::Ecn(marker, MarkedAt::Departure) = &mut sampler.point
             && marker.marks(left)
         {
-            place.marks += u64::from(net.pool.get_mut(handle).frame.mark());
+            sampler.marks += u64::from(net.pool.get_mut(handle).frame.mark());
         }
     }
 
