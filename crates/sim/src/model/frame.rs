@@ -53,6 +53,15 @@ pub(crate) enum Body {
     Becn,
     /// A congestion notification packet: frames of the flow come marked.
     Cnp,
+    /// A receiver tells what has arrived of a flow.
+    Ack {
+        /// All frames below this number have.
+        below: u32,
+        /// A later one has too, and this one is missing.
+        gap: bool,
+        /// Frames came marked.
+        marked: bool,
+    },
     /// A probe along the path of a flow.
     Probe {
         /// The worst feedback on its way, as [`stamp`](quell_proto::control::qcn_probe::stamp) has it.

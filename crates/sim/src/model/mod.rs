@@ -100,9 +100,10 @@ impl World {
         let mut classes = data.clone();
         if let Some(messages) = plan.scheme.messages() {
             classes.push(messages.priority);
-            classes.sort_unstable();
-            classes.dedup();
         }
+        classes.extend(plan.transport().and_then(|transport| transport.ack_priority));
+        classes.sort_unstable();
+        classes.dedup();
         let mut net = Net::new(plan, classes, &data);
         let node_count = plan.hosts.len() + plan.switches.len();
         let ends = plan.fabric.as_ref().map(|fabric| {
@@ -505,6 +506,10 @@ impl World {
                 continue;
             }
             let (sent, received) = (&net.sent[flow], &net.received[flow]);
+            let (retransmitted_frames, timeouts) = match &self.nodes[net.flows[flow].from as usize] {
+                Node::Host(host) => host.repeated(flow as u32),
+                _ => (0, 0),
+            };
             let totals = FlowTotals {
                 offered_bytes: sent.offered,
                 sent_bytes: sent.bytes,
@@ -515,6 +520,8 @@ impl World {
                 cnms_received: sent.cnms,
                 latency_sum_ps: received.latency_sum,
                 latency_max_ps: received.latency_max,
+                retransmitted_frames,
+                timeouts,
             };
             sink.flow(net.flow_entity(flow as u32), totals);
         }

@@ -7,10 +7,11 @@
 use super::Fault;
 use super::fabric::Mesh;
 use super::frame::{Frame, Handle, List, Pool};
+use super::host::transport::Receiving;
 use super::octets::{self, Captures};
 use super::parcel::{HERE, Load, Parcel};
 use crate::kernel::agenda::{Agenda, Lane, LaneKind};
-use crate::scenario::plan::{NodeId, Plan, Scheme};
+use crate::scenario::plan::{Completion, NodeId, Plan, Scheme};
 use quell_proto::control::dcqcn::NotificationPoint;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::{EntityId, Event, EventKind, Tap};
@@ -45,6 +46,8 @@ pub(crate) struct Net {
     pub received: Vec<Received>,
     /// What answers the marks of each flow, in schemes where that is not every one; written by its receiver.
     pub notification: Vec<NotificationPoint>,
+    /// The receiving end of each flow that is acknowledged; none where nothing is. Written by its receiver.
+    pub receiving: Vec<Receiving>,
     /// Frames of each flow lost in the network, and how many of them the last sample saw.
     pub lost: Vec<u64>,
     pub sampled_lost: Vec<u64>,
@@ -64,6 +67,8 @@ pub(crate) struct Net {
     check_octets: bool,
     /// Whether frames of a flow must arrive in order: cells take any way through a fabric, frames do not.
     keeps_order: bool,
+    /// Whether a message is complete when it is delivered, not when its sender knows.
+    completes_on_delivery: bool,
     /// Whether data travels as RoCEv2.
     pub speaks_roce: bool,
     /// Frames to be captured, if somebody asked for some.
@@ -232,6 +237,8 @@ impl Net {
             sent: vec![Sent::default(); flows.len()],
             groups,
             received: vec![Received::default(); flows.len()],
+            receiving: super::host::transport::receiving(plan),
+            completes_on_delivery: plan.completion() == Completion::Delivered,
             notification: match plan.scheme {
                 Scheme::Dcqcn(dcqcn) => vec![NotificationPoint::new(dcqcn.notification); flows.len()],
                 _ => Vec::new(),
@@ -373,13 +380,20 @@ impl Net {
         let latency = (self.now - frame.born).ps();
         received.latency_sum += latency;
         received.latency_max = received.latency_max.max(latency);
-        if let Some((message, began)) = self.flows[frame.flow as usize].message
+        if let Some((message, _)) = self.flows[frame.flow as usize].message
             && received.bytes >= message
             && received.bytes - u64::from(frame.length) < message
+            && self.completes_on_delivery
         {
+            self.note_completion(frame.flow);
+        }
+    }
+
+    /// Notes that the message of a flow is complete.
+    pub(crate) fn note_completion(&mut self, flow: u32) {
+        if let Some((_, began)) = self.flows[flow as usize].message {
             let took = i64::try_from((self.now - began).ps()).unwrap_or(i64::MAX);
-            let flow = self.flow_entity(frame.flow);
-            self.note(flow, EventKind::MessageDone, Some(frame.flow), took);
+            self.flow_event(flow, EventKind::MessageDone, took);
         }
     }
 

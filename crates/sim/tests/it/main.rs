@@ -20,3 +20,4 @@ mod sharing;
 mod sources;
 mod threads;
 mod timing;
+mod transport;

@@ -204,6 +204,7 @@ impl Switch {
             | LaneKind::Source
             | LaneKind::Reaction
             | LaneKind::Limiter
+            | LaneKind::Retransmit
             | LaneKind::Receive => {
                 unreachable!("a switch books no {:?}", lane.kind())
             }
@@ -226,6 +227,7 @@ impl Switch {
             | Body::Bcn { .. }
             | Body::Becn
             | Body::Cnp
+            | Body::Ack { .. }
             | Body::Probe { .. } => {
                 self.books.received += u64::from(frame.length);
                 self.take_in(handle, port, net);

@@ -53,7 +53,7 @@ impl Point {
             }
             Scheme::Qcn2007(qcn) => Point::Qcn2007(qcn2007::CongestionPoint::new(qcn.congestion, dice)),
             Scheme::IbCc(ib) => Point::IbCc(ib_cc::Marker::new(ib.marker, dice)),
-            Scheme::Dcqcn(_) => {
+            Scheme::Dcqcn(_) | Scheme::Dctcp(_) => {
                 let Marking { curve, at } = marking?;
                 Point::Ecn(ecn::Marker::new(curve, dice), at)
             }
@@ -63,9 +63,10 @@ impl Point {
 
 impl Switch {
     pub(super) fn install_samplers(&mut self, plan: &Plan, seed: u64, net: &Net) {
-        let Some(Messages { priority, frame }) = plan.scheme.messages() else { return };
-        let class = net.classes.iter().position(|class| *class == priority);
-        let class = class.expect("the priority of messages is in use") as u8;
+        let messages = plan.scheme.messages().map_or((0, 0), |Messages { priority, frame }| {
+            let class = net.classes.iter().position(|class| *class == priority);
+            (frame.get() as u16, class.expect("the priority of messages is in use") as u8)
+        });
         for queue in 0..self.outputs.len() {
             if net.data_class(queue % self.classes).is_none() {
                 continue;
@@ -73,7 +74,6 @@ impl Switch {
             let entity = u64::from(self.id.0) << 32 | (queue as u64) << 1;
             let marking = plan.switches[self.id.0 as usize].marking;
             let point = Point::new(&plan.scheme, marking, Dice::new(seed, entity, stream::CONGESTION));
-            let messages = (frame.get() as u16, class);
             self.outputs[queue].sampler = point.map(|point| Box::new(Sampler { point, messages, marks: 0 }));
         }
     }
