@@ -224,6 +224,10 @@ pub struct FlowTotals {
     pub latency_sum_ps: u64,
     /// The longest such time.
     pub latency_max_ps: u64,
+    /// Frames sent again.
+    pub retransmitted_frames: u64,
+    /// How often a sender had waited too long for an acknowledgement.
+    pub timeouts: u64,
 }
 
 /// Puts together what is known of a flow at different places: what one of them does not know is zero there.
@@ -238,6 +242,8 @@ impl std::ops::AddAssign for FlowTotals {
         self.cnms_received += other.cnms_received;
         self.latency_sum_ps += other.latency_sum_ps;
         self.latency_max_ps = self.latency_max_ps.max(other.latency_max_ps);
+        self.retransmitted_frames += other.retransmitted_frames;
+        self.timeouts += other.timeouts;
     }
 }
 

@@ -80,6 +80,8 @@ pub fn measure(
         Metric::Marks => view.sum(Quantity::MarkedFrames)?,
         Metric::Loss => view.sum(Quantity::DroppedFrames)?,
         Metric::Frames => view.sum(Quantity::DeliveredFrames)?,
+        Metric::Retransmissions => view.totals()?.retransmitted_frames as f64,
+        Metric::Timeouts => view.totals()?.timeouts as f64,
         Metric::Reordered => view.totals()?.reordered_frames as f64,
         Metric::Latency => {
             let totals = view.totals()?;
@@ -175,6 +177,8 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         | Metric::Marks
         | Metric::Loss
         | Metric::Frames
+        | Metric::Retransmissions
+        | Metric::Timeouts
         | Metric::Reordered => Unit::Count,
     }
 }

@@ -54,6 +54,15 @@ pub(crate) enum Body {
     Becn,
     /// A congestion notification packet: frames of the flow come marked.
     Cnp,
+    /// A receiver tells what has arrived of a flow.
+    Ack {
+        /// All frames below this number have.
+        below: u32,
+        /// A later one has too, and this one is missing.
+        gap: bool,
+        /// Frames came marked.
+        marked: bool,
+    },
     /// A probe along the path of a flow.
     Probe {
         /// The worst feedback on its way, as [`stamp`](quell_proto::control::qcn_probe::stamp) has it.
@@ -134,8 +143,8 @@ pub(crate) struct Pool {
 pub(crate) struct Slot {
     /// The frame.
     pub frame: Frame,
-    /// When it reaches the end of the wire it is on.
-    pub due: Instant,
+    /// When the frame behind it on a wire reaches the end of that.
+    pub behind: Instant,
     next: Handle,
     /// The port by which it entered the switch it is in.
     pub ingress: u16,
@@ -145,7 +154,7 @@ impl Pool {
     /// Gives a frame a place.
     #[inline]
     pub(crate) fn put(&mut self, frame: Frame) -> Handle {
-        let slot = Slot { frame, due: Instant::START, next: NIL, ingress: 0 };
+        let slot = Slot { frame, behind: Instant::NEVER, next: NIL, ingress: 0 };
         match self.free {
             Some(handle) => {
                 let place = &mut self.slots[handle as usize];
@@ -214,6 +223,26 @@ impl List {
             pool.slots[self.tail as usize].next = handle;
         }
         self.tail = handle;
+    }
+
+    /// As [`push`](Self::push), and notes in the frame before it when this one is due. Says whether there was none.
+    #[inline]
+    pub(crate) fn push_due(&mut self, pool: &mut Pool, handle: Handle, due: Instant) -> bool {
+        let is_first = self.head == NIL;
+        if !is_first {
+            pool.slots[self.tail as usize].behind = due;
+        }
+        self.push(pool, handle);
+        is_first
+    }
+
+    /// Takes the first frame, and says when the next one is due, if there is one.
+    #[inline]
+    pub(crate) fn pop_due(&mut self, pool: &Pool) -> Option<(Handle, Option<Instant>)> {
+        let head = self.head()?;
+        let slot = &pool.slots[head as usize];
+        self.head = slot.next;
+        Some((head, (slot.next != NIL).then_some(slot.behind)))
     }
 
     #[inline]

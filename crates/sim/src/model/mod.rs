@@ -50,9 +50,9 @@ pub(crate) struct World {
 
 #[derive(Debug)]
 enum Node {
-    Host(Host),
-    Switch(Switch),
-    Router(Router),
+    Host(Box<Host>),
+    Switch(Box<Switch>),
+    Router(Box<Router>),
     /// A node of another part.
     Elsewhere,
 }
@@ -98,6 +98,7 @@ impl World {
         let data = plan.priorities();
         let mut classes = data.clone();
         classes.extend(plan.scheme.messages().map(|messages| messages.priority));
+        classes.extend(plan.transport().and_then(|transport| transport.ack_priority));
         classes.extend(plan.message_priorities());
         classes.sort_unstable();
         classes.dedup();
@@ -108,22 +109,22 @@ impl World {
             net.mesh = mesh;
             ends
         });
-        // For each node, the wires of its ports: the one it sends on, the one that ends there.
-        let mut wires: Vec<Vec<(u32, u32)>> = vec![Vec::new(); node_count];
+        // For each node, the wires on which its ports send.
+        let mut wires: Vec<Vec<u32>> = vec![Vec::new(); node_count];
         let mut taps = Vec::with_capacity(2 * plan.links.len());
         for (link, number) in plan.links.iter().zip(0u32..) {
             for end in 0..2 {
                 let node = node_index(plan, link.ends[end as usize]);
                 let ports = &mut wires[node as usize];
                 taps.push((node, ports.len() as u32));
-                ports.push((2 * number + end, 2 * number + 1 - end));
+                ports.push(2 * number + end);
             }
         }
         let (epochs, routes) = epochs(plan);
         let mut nodes: Vec<Node> = Vec::with_capacity(node_count);
         for (index, own) in wires.iter().enumerate().take(plan.hosts.len()) {
             nodes.push(if is_here(index) {
-                Node::Host(Host::new(plan, index as u32, own[0], seed, &mut net))
+                Node::Host(Box::new(Host::new(plan, index as u32, own[0], seed, &mut net)))
             } else {
                 Node::Elsewhere
             });
@@ -132,7 +133,7 @@ impl World {
             let own = &wires[plan.hosts.len() + index];
             nodes.push(if is_here(nodes.len()) {
                 let id = SwitchId(index as u32);
-                Node::Switch(Switch::new(plan, id, own, &routes, ends.as_ref(), seed, &net))
+                Node::Switch(Box::new(Switch::new(plan, id, own, &routes, ends.as_ref(), seed, &net)))
             } else {
                 Node::Elsewhere
             });
@@ -141,7 +142,7 @@ impl World {
             let first = nodes.len();
             let routers = Router::all(fabric, ends, first as u32).into_iter().enumerate();
             nodes.extend(routers.map(|(index, router)| match is_here(first + index) {
-                true => Node::Router(router),
+                true => Node::Router(Box::new(router)),
                 false => Node::Elsewhere,
             }));
         }
@@ -513,6 +514,10 @@ impl World {
                 continue;
             }
             let (sent, received) = (&net.sent[flow], &net.received[flow]);
+            let (retransmitted_frames, timeouts) = match &self.nodes[net.flows[flow].from as usize] {
+                Node::Host(host) => host.repeated(flow as u32),
+                _ => (0, 0),
+            };
             let totals = FlowTotals {
                 offered_bytes: sent.offered,
                 sent_bytes: sent.bytes,
@@ -523,6 +528,8 @@ impl World {
                 cnms_received: sent.cnms,
                 latency_sum_ps: received.latency_sum,
                 latency_max_ps: received.latency_max,
+                retransmitted_frames,
+                timeouts,
             };
             sink.flow(net.flow_entity(flow as u32), totals);
         }

@@ -7,10 +7,11 @@
 use super::Fault;
 use super::fabric::Mesh;
 use super::frame::{Frame, Handle, List, Pool};
+use super::host::transport::Receiving;
 use super::octets::{self, Captures};
 use super::parcel::{HERE, Load, Parcel};
 use crate::kernel::agenda::{Agenda, Lane, LaneKind};
-use crate::scenario::plan::{NodeId, Plan, Scheme};
+use crate::scenario::plan::{Completion, NodeId, Plan, Scheme};
 use quell_proto::control::dcqcn::NotificationPoint;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::{EntityId, Event, EventKind, Tap};
@@ -49,6 +50,8 @@ pub(crate) struct Net {
     pub has_stepped: bool,
     /// What answers the marks of each flow, in schemes where that is not every one; written by its receiver.
     pub notification: Vec<NotificationPoint>,
+    /// The receiving end of each flow that is acknowledged; none where nothing is. Written by its receiver.
+    pub receiving: Vec<Receiving>,
     /// Frames of each flow lost in the network, and how many of them the last sample saw.
     pub lost: Vec<u64>,
     pub sampled_lost: Vec<u64>,
@@ -68,6 +71,8 @@ pub(crate) struct Net {
     check_octets: bool,
     /// Whether frames of a flow must arrive in order: cells take any way through a fabric, frames do not.
     keeps_order: bool,
+    /// Whether a message is complete when it is delivered, not when its sender knows.
+    completes_on_delivery: bool,
     /// Whether data travels as RoCEv2.
     pub speaks_roce: bool,
     /// Frames to be captured, if somebody asked for some.
@@ -82,12 +87,14 @@ pub(crate) struct Net {
 
 /// One direction of a link, and the frames on it.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Wire {
     /// Its rate.
     pub speed: Speed,
     delay: Duration,
     to_node: u32,
-    to_lane: Lane,
+    /// The port it ends at.
+    pub to_port: u16,
     /// The part it leads to.
     part: u16,
     flight: List,
@@ -185,22 +192,22 @@ impl Net {
     /// The shared state at the start of a run.
     pub(crate) fn new(plan: &Plan, classes: Vec<Priority>, data: &[Priority]) -> Net {
         let node = |id: NodeId| node_index(plan, id);
-        let mut ports = vec![0u32; plan.hosts.len() + plan.switches.len()];
+        let mut ports = vec![0u16; plan.hosts.len() + plan.switches.len()];
         let mut wires = Vec::with_capacity(2 * plan.links.len());
         for link in &plan.links {
             let [a, b] = link.ends.map(node);
-            let lanes = [a, b].map(|node| {
+            let [at_a, at_b] = [a, b].map(|node| {
                 let port = &mut ports[node as usize];
                 *port += 1;
-                Lane::new(LaneKind::Arrival, *port - 1)
+                *port - 1
             });
-            for (to_node, to_lane) in [(b, lanes[1]), (a, lanes[0])] {
+            for (to_node, to_port) in [(b, at_b), (a, at_a)] {
                 let speed = Speed::new(link.rate);
                 wires.push(Wire {
                     speed,
                     delay: link.delay,
                     to_node,
-                    to_lane,
+                    to_port,
                     part: HERE,
                     flight: List::default(),
                 });
@@ -267,6 +274,8 @@ impl Net {
             received: vec![Received::default(); flows.len()],
             steps,
             has_stepped: false,
+            receiving: super::host::transport::receiving(plan),
+            completes_on_delivery: plan.completion() == Completion::Delivered,
             notification: match plan.scheme {
                 Scheme::Dcqcn(dcqcn) => vec![NotificationPoint::new(dcqcn.notification); flows.len()],
                 _ => Vec::new(),
@@ -316,12 +325,11 @@ impl Net {
     /// A frame is on a wire that ends here.
     #[inline]
     fn put_on(&mut self, wire: u32, handle: Handle, due: Instant) {
+        let lane = Lane::new(LaneKind::Arrival, wire);
         let wire = &mut self.wires[wire as usize];
-        self.pool.get_mut(handle).due = due;
-        if wire.flight.is_empty() {
-            self.agenda.book(due, wire.to_node, wire.to_lane);
+        if wire.flight.push_due(&mut self.pool, handle, due) {
+            self.agenda.book(due, wire.to_node, lane);
         }
-        wire.flight.push(&mut self.pool, handle);
     }
 
     /// Keeps only the part `own` of the network here; the rest is reached by parcels. `part_of` has an entry for each node.
@@ -370,10 +378,12 @@ impl Net {
     /// Takes the frame that arrives now off the wire, and books the arrival of the one behind it.
     #[inline]
     pub(crate) fn arrive(&mut self, wire: u32) -> Handle {
+        let lane = Lane::new(LaneKind::Arrival, wire);
         let wire = &mut self.wires[wire as usize];
-        let handle = wire.flight.pop(&self.pool).expect("an arrival is booked only for a frame on the wire");
-        if let Some(next) = wire.flight.head() {
-            self.agenda.book(self.pool.get(next).due, wire.to_node, wire.to_lane);
+        let (handle, next) =
+            wire.flight.pop_due(&self.pool).expect("an arrival is booked only for a frame on the wire");
+        if let Some(due) = next {
+            self.agenda.book(due, wire.to_node, lane);
         }
         handle
     }
@@ -407,16 +417,23 @@ impl Net {
         let latency = (self.now - frame.born).ps();
         received.latency_sum += latency;
         received.latency_max = received.latency_max.max(latency);
-        if let Some((message, began)) = self.flows[frame.flow as usize].message
+        if let Some((message, _)) = self.flows[frame.flow as usize].message
             && received.bytes >= message
             && received.bytes - u64::from(frame.length) < message
+            && self.completes_on_delivery
         {
-            let took = i64::try_from((self.now - began).ps()).unwrap_or(i64::MAX);
-            let flow = self.flow_entity(frame.flow);
-            self.note(flow, EventKind::MessageDone, Some(frame.flow), took);
+            self.note_completion(frame.flow);
         }
         if !self.steps.is_empty() {
             self.step(frame.flow);
+        }
+    }
+
+    /// Notes that the message of a flow is complete.
+    pub(crate) fn note_completion(&mut self, flow: u32) {
+        if let Some((_, began)) = self.flows[flow as usize].message {
+            let took = i64::try_from((self.now - began).ps()).unwrap_or(i64::MAX);
+            self.flow_event(flow, EventKind::MessageDone, took);
         }
     }
 

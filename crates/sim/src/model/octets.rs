@@ -112,11 +112,16 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
     // The sixteen bits of a CN-TAG are local to a station; the low ones tell its flows apart.
     let cn_tag = Some(CnTag { flow: frame.flow as u16 });
     let priority = net.classes.get(frame.class as usize).copied().unwrap_or_default();
-    if net.speaks_roce && matches!(frame.body, Body::Data { .. } | Body::Cnp) {
+    if net.speaks_roce && matches!(frame.body, Body::Data { .. } | Body::Cnp | Body::Ack { .. }) {
         return roce(frame, flow.ok_or_else(|| known("flow"))?, tags(priority)?, priority);
     }
     Ok(match frame.body {
-        Body::Data { .. } | Body::Bcn { .. } | Body::Becn | Body::Cnp | Body::Probe { .. } => {
+        Body::Data { .. }
+        | Body::Bcn { .. }
+        | Body::Becn
+        | Body::Cnp
+        | Body::Ack { .. }
+        | Body::Probe { .. } => {
             let flow = flow.ok_or_else(|| known("flow"))?;
             let (to, from) = match frame.body {
                 Body::Data { .. } | Body::Probe { is_back: false, .. } => (flow.to, flow.from),
@@ -191,43 +196,59 @@ fn roce<'a>(frame: &Frame, flow: &Flow, tags: Tags, priority: Priority) -> Resul
     // Routers tell flows apart by the port they come from; those are the dynamic ones.
     let source_port = 0xc000 | (frame.flow as u16 & 0x3fff);
     let (queue_pair, partition) = (low(frame.flow), 0xffff);
-    let Body::Data { sequence, tag } = frame.body else {
-        let ip = ip(Ecn::Incapable);
-        return Ok(AnyFrame::Cnp(CnpFrame {
-            envelope,
-            ip,
-            source_port,
-            has_checksum: false,
-            queue_pair,
-            partition,
-            migrated: false,
-        }));
-    };
-    let bth = Bth {
-        opcode: Opcode::WRITE_MIDDLE,
+    let bth = |opcode, sequence, becn| Bth {
+        opcode,
         solicited: false,
         migrated: false,
         partition,
         fecn: false,
-        becn: false,
+        becn,
         queue_pair,
         wants_ack: false,
         sequence: low(sequence),
     };
-    let frame_of = |payload| RoceFrame {
+    let packet = |ecn, bth, payload| RoceFrame {
         envelope,
-        ip: ip(if tag == MARKED { Ecn::Congested } else { Ecn::Capable0 }),
+        ip: ip(ecn),
         source_port,
         has_checksum: false,
         bth,
         payload,
     };
+    let (sequence, ecn) = match frame.body {
+        Body::Data { sequence, tag } => {
+            (sequence, if tag == MARKED { Ecn::Congested } else { Ecn::Capable0 })
+        }
+        // What is acknowledged last, or is missing; BECN where frames came marked. Syndrome and message number are in
+        // the extended header.
+        Body::Ack { below, gap, marked } => {
+            let bth = bth(Opcode::ACKNOWLEDGE, if gap { below } else { below.wrapping_sub(1) }, marked);
+            let extended = if gap { &OUT_OF_SEQUENCE } else { &ACKNOWLEDGED };
+            return Ok(AnyFrame::Roce(packet(Ecn::Incapable, bth, extended)));
+        }
+        _ => {
+            return Ok(AnyFrame::Cnp(CnpFrame {
+                envelope,
+                ip: ip(Ecn::Incapable),
+                source_port,
+                has_checksum: false,
+                queue_pair,
+                partition,
+                migrated: false,
+            }));
+        }
+    };
+    let frame_of = |payload| packet(ecn, bth(Opcode::WRITE_MIDDLE, sequence, false), payload);
     let mut octets = [0; ROOM];
     let least = frame_of(&[]).emit(&mut octets).map_err(|error| error.to_string())?;
     // A payload is padded to four octets, and a frame of odd length has that much less of it.
     let room = usize::from(frame.length).saturating_sub(least + CHECK_SEQUENCE) & !3;
     Ok(AnyFrame::Roce(frame_of(&NOTHING[..room])))
 }
+
+/// Extended headers of acknowledgements: an ACK without a limit of credits, and a NAK for a sequence error.
+static ACKNOWLEDGED: [u8; 4] = [0x1f, 0, 0, 0];
+static OUT_OF_SEQUENCE: [u8; 4] = [0x60, 0, 0, 0];
 
 /// The address of a node in 10.0.0.0/8.
 fn address(node: u32) -> Ipv4Addr {
@@ -247,6 +268,7 @@ fn payload(frame: &Frame, net: &Net) -> Result<Vec<u8>, String> {
         }
         Body::Probe { worst, is_back } => (u32::from(worst.cast_unsigned()), u32::from(is_back)),
         Body::Cim { octets, .. } => return cim::excerpt(frame, octets, net),
+        Body::Ack { below, gap, marked } => (below, u32::from(gap) << 1 | u32::from(marked)),
         Body::Cnm { .. } | Body::Becn | Body::Cnp | Body::Marker | Body::Pause { .. } | Body::Pfc { .. } => {
             (0, 0)
         }

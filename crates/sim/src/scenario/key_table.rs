@@ -91,6 +91,8 @@ const E2CM: &[When] = &[Is("kind", &["e2cm"])];
 const QCN_2007: &[When] = &[Is("kind", &["qcn2007"])];
 const QCN_2007_POINTS: &[When] = &[Is("kind", &["qcn2007", "qcn-probe"])];
 const ECN: &[When] = &[Has(&["ecn"])];
+const DCTCP: &[When] = &[Is("kind", &["dctcp"])];
+const RELIABLE: &[When] = &[Is("transport.kind", &["go-back-n"])];
 const DCQCN: &[When] = &[Is("kind", &["dcqcn"])];
 const QCN_PROBE: &[When] = &[Is("kind", &["qcn-probe"])];
 const PROBES: &[When] = &[Is("kind", &["e2cm", "qcn-probe"])];
@@ -119,6 +121,8 @@ const AIMED: &[When] = &[Is("metric", &["convergence", "recovery", "settled"])];
 const CORRELATED: &[When] = &[Is("metric", &["correlation", "correlation-rising"])];
 const RECOVERY: &[When] = &[Is("metric", &["recovery"])];
 const OF_MESSAGES: &[When] = &[Is("metric", &["completion", "slowdown", "finished"])];
+const SLOWDOWNS: &[When] = &[Is("kind", &["slowdown"])];
+const BESIDE: &[When] = &[Is("kind", &["slowdown"]), Has(&["beside"])];
 const SETTLED: &[When] = &[Is("metric", &["settled"])];
 
 const MIB: &str = "802.1Q 32 (802.1Qau), IEEE8021-CN-MIB";
@@ -132,6 +136,8 @@ const IBM_2007_STALE: &str = "2-point QCN vs ECM (IBM 2007), Stale CPIDs";
 const IBA: &str = "IBA annex A10";
 const DCQCN_PAPER: &str = "Congestion Control for Large-Scale RDMA Deployments (SIGCOMM 2015), section 5";
 const DCQCN_NIC: &str = "NVIDIA's DCQCN parameter pages";
+const RFC_8257: &str = "RFC 8257 (Data Center TCP), section 4.2";
+const IBA_RC: &str = "InfiniBand 9.7 (reliable connections)";
 const PAUSE: &str = "802.3 Annex 31B, 802.1Qbb";
 const QCZ: &str = "802.1Qcz";
 const QCZ_2018: &str = "IEEE P802.1Qcz Congestion Isolation (2018), Queue Models Used";
@@ -283,6 +289,15 @@ pub(super) const KEYS: &[Key] = &[
     key("adapter", "pacer", Form::Word(&["whole-frame", "any-token"]), By("whole-frame"), "When a limited queue may send: when its tokens cover the frame, or while any token is left.").source("NetFPGA QCN, token bucket rate limiter"),
     key("adapter", "pacer_depth", Form::Size(0, MOST_SIZE), By("0B"), "Most octets of credit that a limited queue saves up while it is held or empty."),
     key("adapter", "reaction_delay", OFFSET, By("0s"), "Time from the arrival of a notification until the limiter acts on it."),
+    key("adapter", "transport.kind", Form::Word(&["none", "go-back-n"]), By("none"), "Whether frames are acknowledged: not at all, or as reliable connections do, which take frames in order only and on a loss send everything from there again."),
+    key("adapter", "transport.timeout", Form::Time(1_000_000, MOST_TIME / 1000), By("1048576ns"), "Time without progress after which everything not acknowledged is sent again.").when(RELIABLE).source(IBA_RC),
+    key("adapter", "transport.doublings", Form::Count(0, 32), By("0"), "How often that time doubles while nothing gets through.").when(RELIABLE),
+    key("adapter", "transport.ack_every", Form::Count(1, U32), By("1"), "Frames to one acknowledgement; the last of a message has one at once.").when(RELIABLE),
+    key("adapter", "transport.nak_interval", TIME, By("none"), "Least time before the same frame is called missing again; `none` calls it once, and the timeout does the rest.").or(&["none"]).when(RELIABLE).source(IBA_RC),
+    key("adapter", "transport.window", SIZE, By("none"), "The most octets of a flow that are on their way.").or(&["none"]).when(RELIABLE),
+    key("adapter", "transport.ack_frame", Form::Size(70, 16_384), By("70B"), "Length of an acknowledgement.").when(RELIABLE).source("InfiniBand A17 (RoCEv2)"),
+    key("adapter", "transport.ack_priority", Form::Count(0, 7), By("data"), "Priority of acknowledgements; `data` is that of what they acknowledge.").or(&["data"]).when(RELIABLE),
+    key("adapter", "transport.complete", Form::Word(&["delivered", "acknowledged"]), By("delivered"), "When a flow of a size is complete: when its receiver has it all, or when its sender knows.").when(RELIABLE),
     key("adapter", "receive.service", LINE_RATE, By("line"), "How fast frames are taken in; `line` is as fast as they come.").or(&["line"]),
     key("adapter", "receive.buffer", SIZE, By("none"), "Room for frames that wait for service; `none` is no limit.").or(&["none"]),
     key("adapter", "receive.pause", Form::Table, Optional("a host never stops its switch"), "When a host stops its switch."),
@@ -290,7 +305,7 @@ pub(super) const KEYS: &[Key] = &[
     key("adapter", "receive.pause.go", SIZE, Required, "A host whose receive buffer holds less than this lets its switch go again.").when(RECEIVE_PAUSE).source(PAUSE),
     key("adapter", "receive.pause.quanta", Form::Count(1, 65_535), By("65535"), "The pause asked for at a time, in units of 512 bit times.").when(RECEIVE_PAUSE).source("802.3 31B.2"),
 
-    key("scheme", "kind", Form::Word(&["none", "qcn", "af-qcn", "fqcn", "ecm", "e2cm", "qcn2007", "qcn-probe", "ib-cc", "dcqcn"]), By("none"), "The congestion control: none, QCN, QCN with congestion points that measure flows and mix in their shares (AF-QCN) or tell all who bring too much (FQCN), ECM, ECM with probes (E2CM), QCN as it was in 2007, QCN with good news from probes, InfiniBand's, or DCQCN."),
+    key("scheme", "kind", Form::Word(&["none", "qcn", "af-qcn", "fqcn", "ecm", "e2cm", "qcn2007", "qcn-probe", "ib-cc", "dcqcn", "dctcp"]), By("none"), "The congestion control: none, QCN, QCN with congestion points that measure flows and mix in their shares (AF-QCN) or tell all who bring too much (FQCN), ECM, ECM with probes (E2CM), QCN as it was in 2007, QCN with good news from probes, InfiniBand's, DCQCN, or DCTCP."),
     key("scheme", "preset", Form::Preset, Optional("the profile's numbers, or those of `standard-10G`"), "Where the numbers below come from, unless stated.").when(QCN),
     key("scheme", "profile", Form::Word(&["standard", "pseudo-code"]), Optional("as the preset reads it"), "Which reading of QCN: the standard's machines, or the pseudo-code 2.2 and 2.3. With a preset it sets the four switches in which they differ, without one all numbers.").when(QCN).source("802.1Q 32; QCN pseudo-code 2.2"),
     key("scheme", "placement", Form::Word(&["output", "input", "both"]), By("output"), "Where congestion points are: at the outputs of switches as in the standard, at their inputs, or both.").when(QCN).source(RZ),
@@ -383,8 +398,16 @@ pub(super) const KEYS: &[Key] = &[
     dcqcn("hai_rate", RATE, "400Mb/s", "Step of hyper increase (R_HAI, rpg_hai_rate).").source(DCQCN_NIC),
     dcqcn("hai_grows", Form::Flag, "true", "Whether the steps of hyper increase grow from cycle to cycle: once, twice, three times `hai_rate`."),
     dcqcn("target_capped", Form::Flag, "false", "Whether the goal of the climb is held to the port's rate."),
+    key("scheme", "cnps", Form::Word(&["packets", "in-acks"]), By("packets"), "How notifications travel: each as a packet of its own, or in the next acknowledgement, where adapters have a `transport`.").when(DCQCN),
     key("scheme", "cnp_priority", Form::Count(0, 7), By("6"), "Priority of congestion notification packets; not one that data uses.").when(DCQCN).source(DCQCN_NIC),
     key("scheme", "cnp_frame", Form::Size(82, 16_384), By("82B"), "Length of a congestion notification packet: 74 octets, its VLAN tag and its check sequence.").when(DCQCN).source("InfiniBand A17 (RoCEv2)"),
+
+    key("scheme", "gain", Form::Share, By("1/16"), "What part of its way the estimate of congestion goes each window (g).").when(DCTCP).source(RFC_8257),
+    key("scheme", "initial_alpha", Form::Share, By("100%"), "What the estimate begins with.").when(DCTCP).source(RFC_8257),
+    key("scheme", "segment", FRAME, By("1500B"), "What windows are counted in: the length of a frame.").when(DCTCP),
+    key("scheme", "initial_window", Form::Count(1, 1_000_000), By("10"), "Segments a flow begins with.").when(DCTCP).source("RFC 6928"),
+    key("scheme", "min_window", Form::Count(1, 1_000_000), By("2"), "The least segments of a window.").when(DCTCP),
+    key("scheme", "max_window", Form::Count(1, 1_000_000), By("1000"), "The most, where `adapter.transport.window` does not say.").when(DCTCP),
 
     key("traffic", "from", Form::Names, Required, "The senders: a host, a list of hosts, or `*` for all.").when(FRAMED),
     key("traffic", "from", Form::Names, By("*"), "The hosts that take part: a list of hosts, or `*` for all.").when(DEALT),
@@ -468,5 +491,7 @@ pub(super) const KEYS: &[Key] = &[
     key("figure", "when", Form::Selection, Optional("all configurations"), "For which configurations."),
     key("figure", "overlay", Form::Flag, By("false"), "One panel with a line per configuration, instead of a panel each."),
     key("figure", "runs", Form::Word(&["all", "first"]), By("all"), "Of which runs: the middle of all and their spread, or the one of the first seed."),
+    key("figure", "beside", Form::Text, Optional("nothing of others is drawn"), "A table of flow completion times that somebody else measured, with the columns `bytes`, `fct_ns` and `standalone_ns`, whose slowdowns are drawn too.").when(SLOWDOWNS),
+    key("figure", "beside_name", Form::Text, By("theirs"), "What they are called.").when(BESIDE),
     key("figure", "over", Form::Window, Optional("the whole run"), "The part of the run it shows."),
 ];

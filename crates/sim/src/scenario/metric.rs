@@ -96,6 +96,12 @@ pub const METRICS: &[MetricName] = &[
     ),
     metric("marks", Unit::Number, "Ports: frames marked on their way through (ECN)."),
     metric("loss", Unit::Number, "Flows: frames lost. Ports and inputs: frames dropped there."),
+    metric("retransmissions", Unit::Number, "Flows: frames sent again, over the whole run."),
+    metric(
+        "timeouts",
+        Unit::Number,
+        "Flows: how often the sender had waited too long for an acknowledgement, over the whole run.",
+    ),
     metric("frames", Unit::Number, "Flows: frames delivered."),
     metric("reordered", Unit::Number, "Flows: frames delivered out of order, over the whole run."),
     metric(
@@ -265,6 +271,8 @@ impl Words {
             "culprit-reads" => Metric::CulpritReads,
             "marks" => Metric::Marks,
             "loss" => Metric::Loss,
+            "retransmissions" => Metric::Retransmissions,
+            "timeouts" => Metric::Timeouts,
             "frames" => Metric::Frames,
             "reordered" => Metric::Reordered,
             "latency" => Metric::Latency,

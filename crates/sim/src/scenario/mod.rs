@@ -5,6 +5,7 @@
 //! checked against the registry of keys (`keys.rs`, `section.rs`), and the `plan_*.rs` make a plan of it and hold
 //! its parts against each other. All that is wrong is said at once, by line.
 
+mod beside;
 mod catalog;
 mod configurations;
 mod explain;

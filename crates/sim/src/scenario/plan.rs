@@ -6,7 +6,7 @@ use quell_proto::control::ecn::MarkingConfig;
 use quell_proto::control::isolation::{self, BothClasses};
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
-use quell_proto::control::{af_qcn, dcqcn, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
+use quell_proto::control::{af_qcn, dcqcn, dctcp, e2cm, ecm, go_back_n, ib_cc, qcn, qcn_probe, qcn2007};
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 
 /// Index of a host in [`Plan::hosts`].
@@ -107,8 +107,36 @@ pub struct Adapter {
     pub pacer_depth: Bytes,
     /// Time from the arrival of a notification until the limiter acts on it.
     pub reaction_delay: Duration,
+    /// How frames are acknowledged, and sent again; the same in all hosts. `None`: they are not.
+    pub transport: Option<Transport>,
     /// The receiving side.
     pub receive: Receive,
+}
+
+/// How frames are acknowledged, and sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transport {
+    /// The sending end of a flow.
+    pub sender: go_back_n::SenderConfig,
+    /// The receiving end.
+    pub receiver: go_back_n::ReceiverConfig,
+    /// The most octets of a flow that are on their way, if there is a limit.
+    pub window: Option<Bytes>,
+    /// Length of an acknowledgement, from destination address to check sequence.
+    pub ack_frame: Bytes,
+    /// Priority of acknowledgements; `None`: that of their data.
+    pub ack_priority: Option<Priority>,
+    /// When a message is complete.
+    pub completion: Completion,
+}
+
+/// When a message is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// When its receiver has it.
+    Delivered,
+    /// When its sender knows that.
+    Acknowledged,
 }
 
 /// How frames wait in an adapter.
@@ -357,6 +385,16 @@ pub struct Fabric {
 }
 
 impl Plan {
+    /// How frames are acknowledged and sent again, if they are.
+    pub fn transport(&self) -> Option<&Transport> {
+        self.hosts.first()?.adapter.transport.as_ref()
+    }
+
+    /// When messages are complete.
+    pub fn completion(&self) -> Completion {
+        self.transport().map_or(Completion::Delivered, |transport| transport.completion)
+    }
+
     /// How long acknowledgements take inside a fabric, if leaves keep copies for them.
     pub(crate) fn acknowledge_latency(&self) -> Option<Duration> {
         let stages = self.switches.iter().filter_map(|leaf| match &leaf.buffering {
@@ -565,6 +603,8 @@ pub enum Scheme {
     QcnProbe(QcnProbe),
     /// DCQCN.
     Dcqcn(Dcqcn),
+    /// DCTCP, over a transport; `max_window` holds where that has no window of its own.
+    Dctcp(dctcp::Config),
 }
 
 impl Scheme {
@@ -579,7 +619,7 @@ impl Scheme {
     /// How what it tells sources travels.
     pub fn messages(&self) -> Option<Messages> {
         match self {
-            Scheme::None => None,
+            Scheme::None | Scheme::Dctcp(_) => None,
             Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => {
                 Some(Messages { priority: qcn.cnm_priority, frame: qcn.cnm_frame })
             }
@@ -600,13 +640,13 @@ impl Scheme {
 
     /// Whether its ends understand marks of switches (ECN).
     pub fn understands_marks(&self) -> bool {
-        matches!(self, Scheme::Dcqcn(_))
+        matches!(self, Scheme::Dcqcn(_) | Scheme::Dctcp(_))
     }
 
     /// The rate below which no limiter goes, where the scheme states one.
     pub fn min_rate(&self) -> Option<Rate> {
         match self {
-            Scheme::None | Scheme::IbCc(_) => None,
+            Scheme::None | Scheme::IbCc(_) | Scheme::Dctcp(_) => None,
             Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => Some(qcn.reaction.min_rate),
             Scheme::Ecm(ecm) => Some(ecm.reaction.min_rate),
             Scheme::Qcn2007(qcn) => Some(qcn.reaction.min_rate),
@@ -679,6 +719,8 @@ pub struct Dcqcn {
     pub reaction: dcqcn::ReactionConfig,
     /// The congestion notification packets.
     pub messages: Messages,
+    /// Whether acknowledgements carry notifications, and there are no packets for them.
+    pub in_acknowledgements: bool,
 }
 
 /// InfiniBand's congestion control as a network runs it.

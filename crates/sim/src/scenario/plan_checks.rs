@@ -2,7 +2,8 @@
 
 use super::catalog::{mean_bps, port_names};
 use super::plan::{
-    Buffering, CulpritSearch, Deadlock, FlowControl, Link, NodeId, Plan, QueueLimit, StopRule, Switch, What,
+    AdapterQueueing, Buffering, CulpritSearch, Deadlock, FlowControl, Link, NodeId, Pattern, Plan,
+    QueueLimit, Receive, Scheme, StopRule, Switch, What,
 };
 use super::plan_isolation;
 use super::problem::Log;
@@ -34,6 +35,7 @@ pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     pause_or_pfc(plan, places, log);
     scheme(plan, places, log);
     marking(plan, places, log);
+    transport(plan, places, log);
     culprit_array(plan, places, log);
     loads(plan, places, log);
     plan_isolation::check(plan, places, log);
@@ -457,6 +459,70 @@ fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     );
     for error in parts {
         log.wrong(&places.scheme.origin, error.to_string());
+    }
+}
+
+/// What a transport needs of its host, its sources and its scheme.
+fn transport(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    let Some(transport) = plan.transport() else {
+        let wants = match plan.scheme {
+            Scheme::Dctcp(_) => Some(("kind", "a window counts what is acknowledged, and nothing is")),
+            Scheme::Dcqcn(it) if it.in_acknowledgements => {
+                Some(("cnps", "notifications travel in acknowledgements, and there are none"))
+            }
+            _ => None,
+        };
+        if let Some((key, message)) = wants {
+            let hint = "set `adapter.transport.kind` to `go-back-n`";
+            log.wrong(places.scheme.origin_of(key), message).hint(hint);
+        }
+        return;
+    };
+    let adapter = places.adapter;
+    let mut wrong = |key: &'static str, message: &str, hint: &str| {
+        log.wrong(adapter.origin_of(key), message.to_owned()).hint(hint.to_owned());
+    };
+    if plan.hosts.iter().any(|host| host.adapter.queueing != AdapterQueueing::PerFlow) {
+        wrong(
+            "transport.kind",
+            "a flow that sends again what was lost needs a queue of its own",
+            "set `adapter.queueing` to `per-flow`",
+        );
+    }
+    let drops = |receive: &Receive| receive.buffer.is_some() && receive.pause.is_none();
+    if plan.hosts.iter().any(|host| drops(&host.adapter.receive)) {
+        wrong(
+            "receive.buffer",
+            "a receive buffer that drops would lose what was acknowledged",
+            "state `receive.pause`, or leave the buffer out",
+        );
+    }
+    let dctcp_most = match plan.scheme {
+        Scheme::Dctcp(config) => transport.window.map(|window| (window, config.min_window)),
+        _ => None,
+    };
+    if let Some((window, least)) = dctcp_most.filter(|(window, least)| window < least) {
+        let message = format!("`adapter.transport.window` is {window}, below the least of {least}");
+        wrong("transport.window", &message, "DCTCP's window shrinks to `scheme.min_window` segments");
+    }
+    for source in &plan.sources {
+        let is_on_off = matches!(source.pattern, Pattern::OnOff { .. });
+        if source.flows.len() > 1 || source.multicast || is_on_off {
+            let section = places.flows[source.flows.first().map_or(0, |flow| flow.0 as usize)];
+            let message = format!("frames of `{}` cannot be sent again", section.path);
+            log.wrong(&section.origin, message).hint(
+                "where frames are acknowledged a source has one receiver, or `each` has its own, and does not turn off",
+            );
+            return;
+        }
+    }
+    if let Some(priority) = transport.ack_priority
+        && plan.flows.iter().any(|flow| flow.priority == priority)
+    {
+        let message =
+            format!("`{}` is {priority}, which data uses", adapter.path_of("transport.ack_priority"));
+        log.wrong(adapter.origin_of("transport.ack_priority"), message)
+            .hint("`data` lets acknowledgements have the priority of their data");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reads the `[scheme]` of DCQCN.
+//! Reads the `[scheme]` of DCQCN and DCTCP.
 
 use super::plan::{Dcqcn, Messages, Scheme};
 use super::plan_nodes::{Fill, choice, share, word};
@@ -6,7 +6,8 @@ use super::section::Section;
 use super::units::Ratio;
 use super::value::Origin;
 use quell_proto::control::dcqcn::{AlphaRule, Clamp, ReactionConfig, preset};
-use quell_proto::units::Share;
+use quell_proto::control::dctcp;
+use quell_proto::units::{Bytes, Share};
 
 /// Reads it, with the rows of what its preset filled in.
 pub(super) fn dcqcn(section: &Section, rows: &mut Vec<(String, String, Origin)>) -> Option<Scheme> {
@@ -18,7 +19,21 @@ pub(super) fn dcqcn(section: &Section, rows: &mut Vec<(String, String, Origin)>)
     fill_reaction(&mut reaction, &mut fill);
     let messages =
         Messages { priority: section.priority("cnp_priority")?, frame: section.size("cnp_frame")? };
-    Some(Scheme::Dcqcn(Dcqcn { notification, reaction, messages }))
+    let in_acknowledgements = section.text("cnps")? == "in-acks";
+    Some(Scheme::Dcqcn(Dcqcn { notification, reaction, messages, in_acknowledgements }))
+}
+
+pub(super) fn dctcp(section: &Section) -> Option<Scheme> {
+    let segment = section.size("segment")?;
+    let segments = |name| Some(Bytes::new(segment.get().saturating_mul(section.count(name)?)));
+    Some(Scheme::Dctcp(dctcp::Config {
+        gain: share(section, "gain")?,
+        initial_alpha: share(section, "initial_alpha")?,
+        segment,
+        initial_window: segments("initial_window")?,
+        min_window: segments("min_window")?,
+        max_window: segments("max_window")?,
+    }))
 }
 
 fn fill_reaction(reaction: &mut ReactionConfig, fill: &mut Fill<'_>) {

@@ -1,20 +1,21 @@
 //! `[switch]`, `[adapter]` and `[scheme]`: what stands at the nodes.
 
 use super::plan::{
-    Adapter, AdapterQueueing, Buffering, CulpritSearch, FlowControl, Isolation, LimiterScope, MarkedAt,
-    Marking, OutputStage, Placement, Qcn, QueueLimit, Receive, Schedule, Scheme, StopRule,
+    Adapter, AdapterQueueing, Buffering, Completion, CulpritSearch, FlowControl, Isolation, LimiterScope,
+    MarkedAt, Marking, OutputStage, Placement, Qcn, QueueLimit, Receive, Schedule, Scheme, StopRule,
+    Transport,
 };
 use super::problem::Log;
 use super::section::Section;
 use super::value::Origin;
 use super::{plan_dcqcn, plan_isolation, plan_schemes};
-use quell_proto::control::af_qcn;
 use quell_proto::control::ecn::MarkingConfig;
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
 use quell_proto::control::qcn::{
     CongestionConfig, Culprit, Probe, Profile, Quantiser, ReactionConfig, SearchConfig, preset,
 };
+use quell_proto::control::{af_qcn, go_back_n};
 use quell_proto::units::{Bytes, Duration, Quanta, Rate, Share};
 
 /// What a `[switch]` says, but for the name.
@@ -64,6 +65,7 @@ pub(crate) fn plain_adapter() -> Adapter {
         pacer: Rule::WholeFrame,
         pacer_depth: Bytes::ZERO,
         reaction_delay: Duration::ZERO,
+        transport: None,
         receive: Receive { service: None, buffer: None, pause: None },
     }
 }
@@ -225,8 +227,43 @@ pub(crate) fn adapter(section: &Section, log: &mut Log) -> Option<Adapter> {
         },
         pacer_depth: section.size("pacer_depth")?,
         reaction_delay: section.time("reaction_delay")?,
+        transport: transport(section)?,
         receive: Receive { service, buffer: unless(section, "receive.buffer", "none")?, pause },
     })
+}
+
+/// How frames are acknowledged, or `None` inside where they are not.
+#[expect(
+    clippy::option_option,
+    reason = "the outer is a problem already reported, the inner is no transport"
+)]
+fn transport(section: &Section) -> Option<Option<Transport>> {
+    if section.text("transport.kind")? == "none" {
+        return Some(None);
+    }
+    Some(Some(Transport {
+        sender: go_back_n::SenderConfig {
+            timeout: section.time("transport.timeout")?,
+            most_doublings: u8::try_from(section.count("transport.doublings")?).ok()?,
+        },
+        receiver: go_back_n::ReceiverConfig {
+            ack_every: u32::try_from(section.count("transport.ack_every")?).ok()?,
+            nak_interval: match section.text("transport.nak_interval") {
+                Some(_) => None,
+                None => Some(section.time("transport.nak_interval")?),
+            },
+        },
+        window: unless(section, "transport.window", "none")?,
+        ack_frame: section.size("transport.ack_frame")?,
+        ack_priority: match section.text("transport.ack_priority") {
+            Some(_) => None,
+            None => Some(section.priority("transport.ack_priority")?),
+        },
+        completion: match section.text("transport.complete")? {
+            "acknowledged" => Completion::Acknowledged,
+            _ => Completion::Delivered,
+        },
+    }))
 }
 
 /// Reads the `[scheme]`; also the rows of what a preset filled in.
@@ -239,6 +276,7 @@ pub(crate) fn scheme(section: &Section, rows: &mut Vec<(String, String, Origin)>
         "e2cm" => return plan_schemes::e2cm(section),
         "qcn-probe" => return plan_schemes::qcn_probe(section),
         "dcqcn" => return plan_dcqcn::dcqcn(section, rows),
+        "dctcp" => return plan_dcqcn::dctcp(section),
         _ => {}
     }
     let profile = section.text("profile").map(|name| match name {

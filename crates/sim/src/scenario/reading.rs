@@ -4,6 +4,7 @@ use super::configurations::{Axes, Chosen};
 use super::plan::{Adapter, Deadlock, Host, Plan, Scheme, Switch, TieBreak};
 use super::plan_checks::Places;
 use super::plan_claims::Reading;
+use super::plan_network::Files;
 use super::problem::{Log, Place, Problem, Problems, suggest};
 use super::section::Section;
 use super::value::{Data, Origin, Table, Value, from_flag, parse, substitute};
@@ -411,8 +412,8 @@ impl Sections {
         };
         plan_checks::check(&plan, &places, log);
         plan.deadlock = plan_checks::deadlocks(&plan, &places, log);
-        let (claims, figures) = self.claims(&plan, axes, chosen, log);
-        let fair = self.fair(&plan, axes, chosen, log);
+        let (claims, figures) = self.claims(&plan, axes, chosen, request.base, log);
+        let fair = self.fair(&plan, axes, chosen, request.base, log);
         plan.cuts = cuts(&plan, &claims, &fair, &figures);
         let rows = self.rows(preset_rows);
         let titles = ["title", "shows", "about", "says", "differs"];
@@ -457,6 +458,7 @@ impl Sections {
         plan: &Plan,
         axes: &Axes,
         chosen: &Chosen,
+        files: Files<'_>,
         log: &mut Log,
     ) -> (Vec<(Stated, Reading)>, Vec<(Stated, FigureSpec)>) {
         let catalog = plan.catalog();
@@ -466,6 +468,7 @@ impl Sections {
             flow_series: plan.flow_series,
             axes,
             chosen,
+            files,
         };
         let stated = |section: &Section| {
             let number = section.path.rsplit('.').next().and_then(|number| number.parse().ok()).unwrap_or(0);
@@ -484,7 +487,14 @@ impl Sections {
     }
 
     /// What each flow ought to get in this configuration.
-    fn fair(&self, plan: &Plan, axes: &Axes, chosen: &Chosen, log: &mut Log) -> Vec<FairShare> {
+    fn fair(
+        &self,
+        plan: &Plan,
+        axes: &Axes,
+        chosen: &Chosen,
+        files: Files<'_>,
+        log: &mut Log,
+    ) -> Vec<FairShare> {
         let catalog = plan.catalog();
         let setting = plan_claims::Setting {
             catalog: &catalog,
@@ -492,6 +502,7 @@ impl Sections {
             flow_series: plan.flow_series,
             axes,
             chosen,
+            files,
         };
         plan_claims::fair(&self.fair, &setting, log)
     }

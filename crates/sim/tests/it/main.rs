@@ -22,3 +22,4 @@ mod sharing;
 mod sources;
 mod threads;
 mod timing;
+mod transport;

@@ -83,6 +83,7 @@ pub(crate) fn adapter() -> Adapter {
         queue_limit: None,
         pacer_depth: Bytes::ZERO,
         reaction_delay: Duration::ZERO,
+        transport: None,
         receive: Receive { service: None, buffer: None, pause: None },
     }
 }
@@ -172,7 +173,12 @@ pub(crate) fn qcn_probe() -> QcnProbe {
 pub(crate) fn dcqcn(name: &str) -> Dcqcn {
     let preset = quell_proto::control::dcqcn::preset(name).unwrap();
     let messages = Messages { priority: Priority::new(6).unwrap(), frame: Bytes::new(82) };
-    Dcqcn { notification: preset.notification, reaction: preset.reaction, messages }
+    Dcqcn {
+        notification: preset.notification,
+        reaction: preset.reaction,
+        messages,
+        in_acknowledgements: false,
+    }
 }
 
 /// Lets all switches mark: nothing up to `low`, all above `high`, and one percent there.

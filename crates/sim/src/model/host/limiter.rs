@@ -126,7 +126,7 @@ impl Limiter {
 /// A reaction point of the scheme, at a port of this rate.
 fn reaction(scheme: &Scheme, max_rate: Rate, dice: Dice) -> AnyReaction {
     match scheme {
-        Scheme::None => unreachable!("without a scheme nobody notifies"),
+        Scheme::None | Scheme::Dctcp(_) => unreachable!("nobody notifies"),
         Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => {
             let config = qcn::ReactionConfig { max_rate, ..qcn.reaction };
             AnyReaction::Qcn(qcn::QcnReaction::new(config, dice))

@@ -3,6 +3,7 @@
 
 mod limiter;
 mod receive;
+pub(crate) mod transport;
 
 use super::frame::{Body, Frame, Handle, List, MARKED, UNTAGGED, tag_of};
 use super::net::Net;
@@ -10,7 +11,7 @@ use super::port::Sender;
 use super::ring::Ring;
 use super::stream;
 use crate::kernel::agenda::{Lane, LaneKind};
-use crate::scenario::plan::{self, AdapterQueueing, LimiterScope, Plan, Scheme};
+use crate::scenario::plan::{self, AdapterQueueing, Completion, LimiterScope, Plan, Scheme};
 use crate::traffic::Arrivals;
 use limiter::Limiter;
 use quell_proto::control::{Feedback, ecm, qcn_probe};
@@ -20,6 +21,7 @@ use quell_record::EventKind;
 use receive::Receiver;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use transport::Connection;
 
 /// A host and its adapter.
 #[derive(Debug)]
@@ -27,8 +29,6 @@ pub(crate) struct Host {
     node: u32,
     /// Its one port.
     pub sender: Sender,
-    /// The wire that ends here.
-    inbound: u32,
     receiver: Receiver,
     queueing: AdapterQueueing,
     queues: Vec<List>,
@@ -37,11 +37,18 @@ pub(crate) struct Host {
     /// For each class, the queues that hold a frame.
     waiting: Vec<Ring>,
     limiters: Vec<Limiter>,
+    /// How many of them are active. While none is, nobody need look at any.
+    active: u32,
     scheme: Scheme,
     /// The least octets of a frame of data.
     shortest: u16,
     /// Length and class of the frames that answer marks and probes, in a scheme that has them.
     answers: Option<(u16, u8)>,
+    /// The sending ends of its flows, by [`Host::path`]; none where nothing is acknowledged.
+    connections: Vec<Connection>,
+    /// Length and class of acknowledgements, see [`transport::acknowledgements`].
+    acknowledgements: (u16, Option<u8>),
+    completion: Completion,
     reaction_delay: Duration,
     /// Notifications on their way from the port to the limiter.
     reactions: VecDeque<(Instant, u32, Feedback)>,
@@ -95,9 +102,8 @@ struct Script {
 }
 
 impl Host {
-    pub(crate) fn new(plan: &Plan, index: u32, wires: (u32, u32), seed: u64, net: &mut Net) -> Host {
+    pub(crate) fn new(plan: &Plan, index: u32, outbound: u32, seed: u64, net: &mut Net) -> Host {
         let host = &plan.hosts[index as usize];
-        let (outbound, inbound) = wires;
         let classes = net.classes.len();
         let own = |flow: &plan::Flow| flow.from.0 == index;
         let first_flow = plan.flows.iter().position(own).unwrap_or(0);
@@ -164,17 +170,20 @@ impl Host {
             .collect();
         let mut built = Host {
             node: index,
-            sender: Sender::new(index, 0, outbound, classes),
-            inbound,
+            sender: Sender::new(index, 0, outbound),
             receiver: Receiver::new(&host.adapter.receive, index, outbound),
             queueing: host.adapter.queueing,
             queues: vec![List::default(); numbers.queues as usize],
             full: host.adapter.queue_limit.map(|limit| (vec![0; numbers.queues as usize], limit.get())),
             waiting: vec![Ring::new(numbers.queues as usize); classes],
             limiters,
+            active: 0,
             scheme: plan.scheme,
             shortest: plan.scheme.shortest_frame().get() as u16,
             answers: answers(plan, net),
+            connections: transport::connections(plan, index, first_flow..last_flow),
+            acknowledgements: transport::acknowledgements(plan, net),
+            completion: plan.completion(),
             reaction_delay: host.adapter.reaction_delay,
             reactions: VecDeque::new(),
             sources,
@@ -190,7 +199,7 @@ impl Host {
     #[inline]
     pub(crate) fn on_event(&mut self, lane: Lane, net: &mut Net) {
         match lane.kind() {
-            LaneKind::Arrival => self.on_arrival(net),
+            LaneKind::Arrival => self.on_arrival(lane.index() as u32, net),
             LaneKind::Transmit => {
                 if self.sender.looks_now(net.now) {
                     self.look_if_free(net);
@@ -204,6 +213,7 @@ impl Host {
             LaneKind::Source => self.on_toggle(lane.index(), net),
             LaneKind::Reaction => self.on_reaction(net),
             LaneKind::Limiter => self.on_limiter(lane.index(), net),
+            LaneKind::Retransmit => self.on_retransmit(lane.index(), net),
             LaneKind::Refresh => {
                 if let Some(pause) = self.receiver.on_refresh(net) {
                     self.send_control(pause, net);
@@ -230,13 +240,16 @@ impl Host {
         }
     }
 
-    fn on_arrival(&mut self, net: &mut Net) {
-        let handle = net.arrive(self.inbound);
+    fn on_arrival(&mut self, wire: u32, net: &mut Net) {
+        let handle = net.arrive(wire);
         let frame = net.pool.get(handle).frame;
         match frame.body {
             Body::Data { tag, .. } => {
                 if tag == MARKED && self.answers.is_some() {
                     self.return_mark(frame.flow, net);
+                }
+                if !net.receiving.is_empty() && self.sender.up && !self.receive_reliably(&frame, net) {
+                    return net.pool.free(handle);
                 }
                 if let Some(stop) = self.receiver.on_frame(handle, self.sender.up, net) {
                     self.send_control(stop, net);
@@ -254,6 +267,9 @@ impl Host {
             }
             Body::Becn => self.on_message(frame.flow, Feedback::Becn, net),
             Body::Cnp => self.on_message(frame.flow, Feedback::Cnp, net),
+            Body::Ack { below, gap, marked } => {
+                self.on_acknowledgement(frame.flow, below, gap, marked, net);
+            }
             Body::Probe { worst, is_back: false } => {
                 // Born when its source sent it: so the source knows how long it took.
                 self.answer(frame.flow, frame.born, Body::Probe { worst, is_back: true }, net);
@@ -304,9 +320,15 @@ impl Host {
     fn return_mark(&mut self, flow: u32, net: &mut Net) {
         if net.notification.is_empty() {
             self.answer(flow, net.now, Body::Becn, net);
+        } else if self.answers_by_acknowledgement() {
+            // The next acknowledgement says so.
         } else if net.notification[flow as usize].on_marked(net.now) {
             self.answer(flow, net.now, Body::Cnp, net);
         }
+    }
+
+    fn answers_by_acknowledgement(&self) -> bool {
+        matches!(self.scheme, Scheme::Dcqcn(dcqcn) if dcqcn.in_acknowledgements)
     }
 
     /// Answers the source of a flow. That waits for no limiter and no pause, as one on a lane of its own.
@@ -319,9 +341,7 @@ impl Host {
     /// Sends a probe along the path of a limiter's first flow, ahead of what waits here; none while the port is paused.
     fn send_probe(&mut self, number: usize, net: &mut Net) {
         let Some((length, _)) = self.answers else { return };
-        let own = |path: &Path| path.limiter as usize == number;
-        let Some(place) = self.paths.iter().position(own) else { return };
-        let flow = self.first_flow + place as u32;
+        let Some(flow) = self.first_flow_of(number) else { return };
         let super::net::Flow { to, class, .. } = net.flows[flow as usize];
         if self.sender.held & (1 << class) == 0 {
             let body = Body::Probe { worst: qcn_probe::NO_QUEUE, is_back: false };
@@ -365,10 +385,7 @@ impl Host {
         let was_active = self.limiters[number].is_active();
         self.limiters[number].on_feedback(net.now, feedback, &self.scheme);
         match (was_active, self.limiters[number].is_active()) {
-            (false, true) => {
-                let bps = self.limiters[number].limit().map_or(0, Rate::bps);
-                net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
-            }
+            (false, true) => self.note_limit(number, flow, net),
             (true, false) => self.note_release(number, net),
             _ => {}
         }
@@ -377,9 +394,16 @@ impl Host {
     }
 
     fn on_limiter(&mut self, number: usize, net: &mut Net) {
+        let was_active = self.limiters[number].is_active();
         let Some(released) = self.limiters[number].on_timer(net.now) else { return };
         if released {
             self.note_release(number, net);
+        } else if !was_active
+            && self.limiters[number].is_active()
+            && let Some(flow) = self.first_flow_of(number)
+        {
+            // Adapters that cut by a clock: what they were told of takes effect now.
+            self.note_limit(number, flow, net);
         }
         if self.limiters[number].take_probe() {
             self.send_probe(number, net);
@@ -395,11 +419,23 @@ impl Host {
         }
     }
 
+    fn note_limit(&mut self, number: usize, flow: u32, net: &mut Net) {
+        self.active += 1;
+        let bps = self.limiters[number].limit().map_or(0, Rate::bps);
+        net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
+    }
+
     fn note_release(&mut self, number: usize, net: &mut Net) {
-        let path = |place: usize| self.paths[place].limiter as usize == number;
-        if let Some(place) = (0..self.paths.len()).find(|place| path(*place)) {
-            net.flow_event(self.first_flow + place as u32, EventKind::Released, 0);
+        self.active -= 1;
+        if let Some(flow) = self.first_flow_of(number) {
+            net.flow_event(flow, EventKind::Released, 0);
         }
+    }
+
+    /// The first flow that a limiter holds.
+    fn first_flow_of(&self, number: usize) -> Option<u32> {
+        let place = self.paths.iter().position(|path| path.limiter as usize == number)?;
+        Some(self.first_flow + place as u32)
     }
 
     /// An on/off source turns.
@@ -498,7 +534,7 @@ impl Host {
             if matches!(self.queueing, AdapterQueueing::FifoWithSetAside) {
                 self.set_aside(class, net);
             }
-            let ready = |queue: &usize| self.ready_at(*queue, net) <= net.now;
+            let ready = |queue: &usize| self.active == 0 || self.ready_at(*queue, net) <= net.now;
             if let Some(queue) = self.waiting[class].round().find(ready) {
                 return Some((class, queue));
             }
@@ -507,31 +543,34 @@ impl Host {
     }
 
     fn send_from(&mut self, class: usize, queue: usize, net: &mut Net) {
-        let handle = self.queues[queue].pop(&net.pool).expect("a waiting queue holds a frame");
+        let (handle, is_repeated) = if self.connections.is_empty() {
+            let handle = self.queues[queue].pop(&net.pool).expect("a waiting queue holds a frame");
+            if self.queues[queue].is_empty() {
+                self.waiting[class].remove(queue);
+            }
+            (handle, false)
+        } else {
+            let Some(next) = self.next_of_connection(class, queue, net) else { return };
+            next
+        };
         let Frame { flow, length, .. } = net.pool.get(handle).frame;
-        if self.queues[queue].is_empty() {
-            self.waiting[class].remove(queue);
-        }
         self.waiting[class].served(queue);
         for member in net.sent_on(flow) {
             net.sent[member as usize].bytes += u64::from(length);
         }
         let path = self.path(flow);
-        if let Some((held, _)) = &mut self.full {
+        if let Some((held, _)) = &mut self.full
+            && !is_repeated
+        {
             held[path.queue as usize] -= u64::from(length);
         }
-        let number = path.limiter as usize;
-        if let Some(tag) = self.limiters[number].tag()
-            && let Body::Data { tag: carried, .. } = &mut net.pool.get_mut(handle).frame.body
-        {
-            *carried = tag_of(tag);
+        if self.active > 0 {
+            self.count_as_sent(handle, path.limiter as usize, net);
         }
-        if self.limiters[number].on_sent(net.now, length) {
-            self.note_release(number, net);
-        }
-        self.rearm(number, net);
         self.sender.send(handle, net);
-        if let Some(source) = path.greedy {
+        if is_repeated {
+            // Its source gave the next one long ago.
+        } else if let Some(source) = path.greedy {
             self.give(source as usize, net.now, net);
         } else if let Some(source) = path.parked {
             let next = self.sources[source as usize].arrivals.next();
@@ -539,6 +578,21 @@ impl Host {
                 self.due.push(Reverse((next, source)));
             }
         }
+    }
+
+    /// The limiter of a frame lets it go.
+    fn count_as_sent(&mut self, handle: Handle, number: usize, net: &mut Net) {
+        let limiter = &mut self.limiters[number];
+        let frame = &mut net.pool.get_mut(handle).frame;
+        if let Some(tag) = limiter.tag()
+            && let Body::Data { tag: carried, .. } = &mut frame.body
+        {
+            *carried = tag_of(tag);
+        }
+        if limiter.on_sent(net.now, frame.length) {
+            self.note_release(number, net);
+        }
+        self.rearm(number, net);
     }
 
     /// Books the next instant at which a frame may be ready.
@@ -565,7 +619,8 @@ impl Host {
                 for queue in self.waiting[class].round() {
                     // Limited frames at the head of the common queue will be set aside: others may go at once.
                     let common = matches!(self.queueing, AdapterQueueing::FifoWithSetAside) && queue == class;
-                    let ready = if common { net.now } else { self.ready_at(queue, net) };
+                    let any = common || self.active == 0;
+                    let ready = if any { net.now } else { self.ready_at(queue, net) };
                     soonest = soonest.min(ready);
                     if soonest <= free {
                         break;
@@ -683,7 +738,9 @@ impl Host {
         };
         let handle: Handle = net.pool.put(frame);
         self.queues[queue].push(&mut net.pool, handle);
-        self.waiting[class as usize].insert(queue);
+        if !self.is_blocked(flow) {
+            self.waiting[class as usize].insert(queue);
+        }
     }
 
     #[inline]

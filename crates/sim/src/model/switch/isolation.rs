@@ -40,6 +40,8 @@ struct Point {
     point: IsolationPoint<u32, Box<[Slot<u32>]>>,
     /// How much of a frame a message to the neighbour behind this port quotes; `None`: it is told nothing.
     quotes: Option<u16>,
+    /// Frames marked since the last sample.
+    marks: u64,
     /// The node that neighbour is.
     neighbour: u32,
     /// Flows of this output that a neighbour was told of, and the port towards it; kept where it is told of the end too.
@@ -51,6 +53,13 @@ impl Isolation {
     #[inline]
     pub(super) fn is_monitored(&self, class: usize) -> bool {
         usize::from(self.monitored) == class
+    }
+}
+
+impl Isolation {
+    /// Frames that an output marked in its congesting queue since the last sample, if that is meant.
+    pub(super) fn take_marks(&mut self, port: usize, class: usize) -> Option<u64> {
+        (usize::from(self.congesting) == class).then(|| std::mem::take(&mut self.points[port].marks))
     }
 }
 
@@ -83,6 +92,7 @@ impl Switch {
                 point: IsolationPoint::new(Config { inactivity, ..own.config }, slots, dice),
                 quotes: agreed.map(|(octets, _)| octets),
                 neighbour: super::super::net::node_index(plan, neighbour),
+                marks: 0,
                 told: Vec::new(),
             }
         });
@@ -137,8 +147,7 @@ impl Switch {
         }
         net.pool.get_mut(handle).frame.class = congesting;
         if placement.marked && isolation.marks {
-            let is_new = net.pool.get_mut(handle).frame.mark();
-            self.outputs[base + usize::from(congesting)].marks += u64::from(is_new);
+            isolation.points[output].marks += u64::from(net.pool.get_mut(handle).frame.mark());
         }
         if !is_isolated {
             self.note_isolated(output, frame.flow, FOUND_HERE, net);

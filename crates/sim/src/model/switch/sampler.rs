@@ -16,12 +16,14 @@ pub(super) struct Sampler {
     point: Point,
     /// Length and class of its messages.
     messages: (u16, u8),
+    /// Frames marked since the last sample.
+    marks: u64,
 }
 
 impl Sampler {
-    /// Whether it marks frames as ECN has it, instead of sending messages.
-    pub(super) fn is_marker(&self) -> bool {
-        matches!(self.point, Point::Ecn(..))
+    /// Frames marked since the last sample, if it marks as ECN has it, instead of sending messages.
+    pub(super) fn take_marks(&mut self) -> Option<u64> {
+        matches!(self.point, Point::Ecn(..)).then(|| std::mem::take(&mut self.marks))
     }
 }
 
@@ -51,7 +53,7 @@ impl Point {
             }
             Scheme::Qcn2007(qcn) => Point::Qcn2007(qcn2007::CongestionPoint::new(qcn.congestion, dice)),
             Scheme::IbCc(ib) => Point::IbCc(ib_cc::Marker::new(ib.marker, dice)),
-            Scheme::Dcqcn(_) => {
+            Scheme::Dcqcn(_) | Scheme::Dctcp(_) => {
                 let Marking { curve, at } = marking?;
                 Point::Ecn(ecn::Marker::new(curve, dice), at)
             }
@@ -61,9 +63,10 @@ impl Point {
 
 impl Switch {
     pub(super) fn install_samplers(&mut self, plan: &Plan, seed: u64, net: &Net) {
-        let Some(Messages { priority, frame }) = plan.scheme.messages() else { return };
-        let class = net.classes.iter().position(|class| *class == priority);
-        let class = class.expect("the priority of messages is in use") as u8;
+        let messages = plan.scheme.messages().map_or((0, 0), |Messages { priority, frame }| {
+            let class = net.classes.iter().position(|class| *class == priority);
+            (frame.get() as u16, class.expect("the priority of messages is in use") as u8)
+        });
         for queue in 0..self.outputs.len() {
             if net.data_class(queue % self.classes).is_none() {
                 continue;
@@ -71,8 +74,7 @@ impl Switch {
             let entity = u64::from(self.id.0) << 32 | (queue as u64) << 1;
             let marking = plan.switches[self.id.0 as usize].marking;
             let point = Point::new(&plan.scheme, marking, Dice::new(seed, entity, stream::CONGESTION));
-            let messages = (frame.get() as u16, class);
-            self.outputs[queue].sampler = point.map(|point| Box::new(Sampler { point, messages }));
+            self.outputs[queue].sampler = point.map(|point| Box::new(Sampler { point, messages, marks: 0 }));
         }
     }
 
@@ -101,14 +103,14 @@ impl Switch {
             }),
             Point::IbCc(marker) => {
                 if marker.on_arrival(frame.bytes(), queued, has_credits) {
-                    place.cnms += u64::from(tag != MARKED);
+                    place.cnms += u32::from(tag != MARKED);
                     net.pool.get_mut(handle).frame.body = Body::Data { sequence, tag: MARKED };
                 }
                 None
             }
             Point::Ecn(marker, MarkedAt::Arrival) => {
                 if marker.marks(queued) {
-                    place.marks += u64::from(net.pool.get_mut(handle).frame.mark());
+                    sampler.marks += u64::from(net.pool.get_mut(handle).frame.mark());
                 }
                 None
             }
@@ -131,11 +133,11 @@ impl Switch {
     pub(super) fn consult_departure(&mut self, handle: Handle, queue: usize, net: &mut Net) {
         let place = &mut self.outputs[queue];
         let left = Bytes::new(place.meter.level());
-        if let Some(Point::Ecn(marker, MarkedAt::Departure)) =
-            place.sampler.as_deref_mut().map(|it| &mut it.point)
+        let Some(sampler) = place.sampler.as_deref_mut() else { return };
+        if let Point::Ecn(marker, MarkedAt::Departure) = &mut sampler.point
             && marker.marks(left)
         {
-            place.marks += u64::from(net.pool.get_mut(handle).frame.mark());
+            sampler.marks += u64::from(net.pool.get_mut(handle).frame.mark());
         }
     }
 

@@ -33,7 +33,9 @@ impl Switch {
         const LONGEST: u64 = 1 << 14;
         let stop = &self.stops.senders[number];
         let (port, class) = self.stops.input_of(number);
-        let wire = &net.wires[self.ports[port].inbound as usize];
+        // Directions of a link stand side by side.
+        let inbound = self.ports[port].sender.wire ^ 1;
+        let wire = &net.wires[inbound as usize];
         let heard = stop.began + wire.delay() + wire.speed.time_for(2 * LONGEST);
         if !stop.sender.is_stopping() || heard > net.now {
             return None;
@@ -42,7 +44,7 @@ impl Switch {
         let inputs = if self.stops.global.is_some() { 0..self.ports.len() } else { port..port + 1 };
         let held = inputs.flat_map(|input| self.held_for_held(input, class, net)).collect();
         Some(Wait {
-            wire: self.ports[port].inbound,
+            wire: inbound,
             data: class.and_then(|class| net.data_class(class)).map(|data| data as u8),
             since: stop.began,
             go: self.stops.go_of(number),

@@ -21,6 +21,7 @@ pub(super) fn files(name: &str) -> Option<String> {
         "lost.csv" => "start_us,from,to,bytes\n0,h1,h99,1\n",
         "flow.txt" => "2\n0 1 3 100 1500 2.000001\n2 0 3 100 48 2.0\n",
         "topology.txt" => TOPOLOGY,
+        "fct.csv" => "bytes,fct_ns,standalone_ns\n100,30,10\n",
         "broken.txt" => "4 1 3\n3\n0 3 100Gbps\n",
         _ => return None,
     };

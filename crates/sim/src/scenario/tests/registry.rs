@@ -115,6 +115,7 @@ ib-cc = { scheme.kind = "ib-cc" }
 e2cm = { scheme.kind = "e2cm" }
 qcn-probe = { scheme.kind = "qcn-probe" }
 dcqcn = { scheme.kind = "dcqcn", scheme.preset = "nic-100G" }
+dctcp = { scheme.kind = "dctcp", adapter = { queueing = "per-flow", transport.kind = "go-back-n" } }
 [[expect]]
 metric = "correlation"
 with = "s1->s2"
@@ -194,6 +195,7 @@ title = "another simulator's"
 run.length = "1ms"
 topology = { kind = "file", file = "topology.txt" }
 traffic = [{ pattern = "trace", file = "flow.txt", zero = "2s", frame = "1048B", header = "48B" }]
+figure = [{ kind = "slowdown", beside = "fct.csv" }]
 "#,
 ];
 
