@@ -4,6 +4,7 @@ mod bad_input;
 mod bench;
 mod captures;
 mod interrupted;
+mod isolation;
 mod lists;
 mod lookups;
 mod results;

@@ -27,8 +27,14 @@ impl Sizes {
     /// Reads a table of points: `bytes,cumulative_probability` or `packets,cumulative_probability`, a point a line,
     /// comments after `#`. Says everything that is wrong with it.
     pub fn parse(file: &str, text: &str) -> Result<Sizes, Vec<Problem>> {
-        let mut reader =
-            Reader { file, problems: Vec::new(), unit: None, between: Between::Line, points: Vec::new() };
+        let mut reader = Reader {
+            file,
+            problems: Vec::new(),
+            unit: None,
+            between: Between::Line,
+            points: Vec::new(),
+            last: None,
+        };
         for (line, number) in text.lines().zip(1..) {
             reader.line(number, line.trim());
         }
@@ -83,6 +89,8 @@ struct Reader<'a> {
     unit: Option<f64>,
     between: Between,
     points: Vec<(f64, f64)>,
+    /// The line of the last point.
+    last: Option<u32>,
 }
 
 impl Reader<'_> {
@@ -109,6 +117,7 @@ impl Reader<'_> {
             });
             return;
         };
+        self.last = Some(number);
         let [Ok(size), Ok(share)] = columns[..].iter().map(|it| it.parse::<f64>()).collect::<Vec<_>>()[..]
         else {
             self.wrong(Some(number), format!("`{line}` is not two numbers")).hint("such as `10000,0.15`");
@@ -149,7 +158,7 @@ impl Reader<'_> {
                 // Files round: what lacks less than a millionth is one.
                 Some((_, share)) if *share < 1.0 - 1e-6 => {
                     let share = *share;
-                    self.wrong(None, format!("the probabilities end at {share}, not at 1"))
+                    self.wrong(self.last, format!("the probabilities end at {share}, not at 1"))
                         .hint("the last line is the largest size there is, with a probability of 1");
                 }
                 Some(_) => {}
@@ -229,7 +238,7 @@ mod tests {
         );
         assert_eq!(
             wrong(&format!("{HEADING}0,0\n10,0.98\n")),
-            "sizes.csv: the probabilities end at 0.98, not at 1\n\
+            "sizes.csv:3: the probabilities end at 0.98, not at 1\n\
              hint: the last line is the largest size there is, with a probability of 1"
         );
         assert_eq!(

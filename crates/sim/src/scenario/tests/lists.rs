@@ -180,7 +180,7 @@ fn what_is_wrong_with_lists_is_said_with_what_would_be_right() {
     hint: the name is relative to this file, or that of a built-in file such as `data/cdf/websearch_dctcp.csv`
     ");
     assert_snapshot!(said(CLOS, "pattern = \"flows\"\nsizes = \"half.csv\"\nload = \"10%\""), @"
-    half.csv: the probabilities end at 0.5, not at 1
+    half.csv:2: the probabilities end at 0.5, not at 1
     hint: the last line is the largest size there is, with a probability of 1
     ");
     let crowded =
