@@ -821,6 +821,18 @@ fn flows_are_compared_with_one_queue() {
     a.toml:24: `expect.1.with` is not read while `expect.1.metric` is `queue`
     hint: it is read while `expect.1.metric` is `correlation` or `correlation-rising`
     ");
+    assert_snapshot!(and("[[figure]]\nkind = \"scatter\""), @"
+    a.toml:22: `figure.0.with` is missing
+    hint: it is text: The port or input whose queue the flows are compared with.
+    ");
+    assert_snapshot!(and("[[figure]]\nkind = \"cross-correlation\"\nwith = \"s1->*\""), @"
+    a.toml:24: `figure.0.with` is 4 queues
+    hint: flows are compared with one: name a port
+    ");
+    assert_snapshot!(and("[[figure]]\nkind = \"queue\"\nwith = \"s1->h1\""), @"
+    a.toml:24: `figure.0.with` is not read while `figure.0.kind` is `queue`
+    hint: it is read while `figure.0.kind` is `cross-correlation` or `scatter`
+    ");
 }
 
 #[test]
