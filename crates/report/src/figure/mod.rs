@@ -322,10 +322,15 @@ impl Panel {
         }
     }
 
+    /// Where its dots lie across.
+    fn places(&self) -> impl Iterator<Item = f64> {
+        let clouds = if let Body::Dots(clouds) = &self.body { clouds.as_slice() } else { &[] };
+        clouds.iter().flat_map(|it| &it.points).map(|it| it.0).filter(|it| it.is_finite())
+    }
+
     /// How far its dots reach to the right; nothing where it has none.
     fn end(&self) -> f64 {
-        let Body::Dots(clouds) = &self.body else { return 0.0 };
-        clouds.iter().flat_map(|it| &it.points).map(|it| it.0).filter(|it| it.is_finite()).fold(0.0, f64::max)
+        self.places().fold(0.0, f64::max)
     }
 
     fn take_in(&mut self, other: Panel) {

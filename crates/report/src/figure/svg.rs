@@ -223,11 +223,19 @@ impl Layout {
         Scale::new((from / self.across.divisor, to / self.across.divisor), (x, x + self.plot_width))
     }
 
-    /// Panels of dots share their horizontal axis if they share the vertical one.
+    /// Panels of dots share their horizontal axis if they share the vertical one. It begins at zero, unless that would
+    /// press all dots into its right half.
     fn dot_scale(&self, figure: &Figure, index: usize, x: f64) -> Scale {
-        let ends = figure.panels.iter().map(Panel::end);
-        let end = if self.common { ends.fold(0.0, f64::max) } else { figure.panels[index].end() };
-        Scale::new((0.0, round_up(end / self.across.divisor)), (x, x + self.plot_width))
+        let panels = if self.common { &figure.panels[..] } else { &figure.panels[index..=index] };
+        let places = || panels.iter().flat_map(Panel::places).map(|it| it / self.across.divisor);
+        let (least, most) = (places().fold(f64::INFINITY, f64::min), places().fold(0.0, f64::max));
+        let span = if least > most / 2.0 && least < most {
+            let step = round_up((most - least) / 8.0);
+            ((least / step - 0.5).floor() * step, (most / step + 0.5).ceil() * step)
+        } else {
+            (0.0, round_up(most))
+        };
+        Scale::new(span, (x, x + self.plot_width))
     }
 
     fn draw_values(&self, svg: &mut Svg, (x, y, height): (f64, f64, f64), scale: Scale, labelled: bool) {
@@ -639,7 +647,10 @@ fn time_range(figure: &Figure) -> (f64, f64) {
 fn across_unit(figure: &Figure) -> Scaled {
     match figure.across().1 {
         Unit::Seconds => time_unit(figure),
-        unit => unit.scale_for(figure.panels.iter().map(Panel::end).fold(0.0, f64::max)),
+        unit => {
+            let ends = figure.panels.iter().map(Panel::end).filter(|end| *end > 0.0);
+            unit.scale_for(ends.reduce(f64::min).unwrap_or(0.0))
+        }
     }
 }
 
