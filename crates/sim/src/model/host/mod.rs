@@ -35,8 +35,8 @@ pub(crate) struct Host {
     /// For each class, the queues that hold a frame.
     waiting: Vec<Ring>,
     limiters: Vec<Limiter>,
-    /// How many of them are active. While none is, nobody need look at any.
-    active: u32,
+    /// How many of them have a reaction point. While none has, nobody need look at any.
+    awake: u32,
     scheme: Scheme,
     /// Length and class of the frames that answer marks and probes, in a scheme that has them.
     answers: Option<(u16, u8)>,
@@ -145,7 +145,7 @@ impl Host {
             full: host.adapter.queue_limit.map(|limit| (vec![0; numbers.queues as usize], limit.get())),
             waiting: vec![Ring::new(numbers.queues as usize); classes],
             limiters,
-            active: 0,
+            awake: 0,
             scheme: plan.scheme,
             answers: answers(plan, net),
             reaction_delay: host.adapter.reaction_delay,
@@ -301,10 +301,9 @@ impl Host {
     fn react(&mut self, flow: u32, feedback: Feedback, net: &mut Net) {
         let number = self.path(flow).limiter as usize;
         let was_active = self.limiters[number].is_active();
-        self.limiters[number].on_feedback(net.now, feedback, &self.scheme);
+        self.steer(number, |limiter, scheme| limiter.on_feedback(net.now, feedback, scheme));
         match (was_active, self.limiters[number].is_active()) {
             (false, true) => {
-                self.active += 1;
                 let bps = self.limiters[number].limit().map_or(0, Rate::bps);
                 net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
             }
@@ -316,7 +315,7 @@ impl Host {
     }
 
     fn on_limiter(&mut self, number: usize, net: &mut Net) {
-        let Some(released) = self.limiters[number].on_timer(net.now) else { return };
+        let Some(released) = self.steer(number, |limiter, _| limiter.on_timer(net.now)) else { return };
         if released {
             self.note_release(number, net);
         }
@@ -327,6 +326,16 @@ impl Host {
         self.look_if_free(net);
     }
 
+    /// Tells a limiter something that may set it up or let it go.
+    #[inline]
+    fn steer<T>(&mut self, number: usize, tell: impl FnOnce(&mut Limiter, &Scheme) -> T) -> T {
+        let limiter = &mut self.limiters[number];
+        let was_awake = limiter.is_awake();
+        let said = tell(limiter, &self.scheme);
+        self.awake = self.awake + u32::from(limiter.is_awake()) - u32::from(was_awake);
+        said
+    }
+
     /// Books the limiter's next timer, unless an earlier one is booked.
     fn rearm(&mut self, number: usize, net: &mut Net) {
         if let Some(at) = self.limiters[number].timer_to_book() {
@@ -335,7 +344,6 @@ impl Host {
     }
 
     fn note_release(&mut self, number: usize, net: &mut Net) {
-        self.active -= 1;
         let path = |place: usize| self.paths[place].limiter as usize == number;
         if let Some(place) = (0..self.paths.len()).find(|place| path(*place)) {
             net.flow_event(self.first_flow + place as u32, EventKind::Released, 0);
@@ -438,7 +446,7 @@ impl Host {
             if matches!(self.queueing, AdapterQueueing::FifoWithSetAside) {
                 self.set_aside(class, net);
             }
-            let ready = |queue: &usize| self.active == 0 || self.ready_at(*queue, net) <= net.now;
+            let ready = |queue: &usize| self.awake == 0 || self.ready_at(*queue, net) <= net.now;
             if let Some(queue) = self.waiting[class].round().find(ready) {
                 return Some((class, queue));
             }
@@ -460,7 +468,7 @@ impl Host {
         if let Some((held, _)) = &mut self.full {
             held[path.queue as usize] -= u64::from(length);
         }
-        if self.active > 0 {
+        if self.awake > 0 {
             self.count_as_sent(handle, path.limiter as usize, net);
         }
         self.sender.send(handle, net);
@@ -483,7 +491,8 @@ impl Host {
         {
             *carried = tag_of(tag);
         }
-        if limiter.on_sent(net.now, frame.length) {
+        let length = frame.length;
+        if self.steer(number, |limiter, _| limiter.on_sent(net.now, length)) {
             self.note_release(number, net);
         }
         self.rearm(number, net);
@@ -513,7 +522,7 @@ impl Host {
                 for queue in self.waiting[class].round() {
                     // Limited frames at the head of the common queue will be set aside: others may go at once.
                     let common = matches!(self.queueing, AdapterQueueing::FifoWithSetAside) && queue == class;
-                    let any = common || self.active == 0;
+                    let any = common || self.awake == 0;
                     let ready = if any { net.now } else { self.ready_at(queue, net) };
                     soonest = soonest.min(ready);
                     if soonest <= free {
