@@ -83,12 +83,11 @@ impl Limiter {
         }
     }
 
-    /// The port may send again. Says whether the limiter is active, so that its timer may have moved.
-    pub(super) fn on_resumed(&mut self, now: Instant) -> bool {
+    /// The port may send again; the timer may have moved.
+    pub(super) fn on_resumed(&mut self, now: Instant) {
         if let Some(reaction) = &mut self.reaction {
             reaction.on_resumed(now);
         }
-        self.reaction.is_some()
     }
 
     /// Whether it wants a probe sent now.

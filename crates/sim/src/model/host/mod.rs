@@ -37,6 +37,8 @@ pub(crate) struct Host {
     /// For each class, the queues that hold a frame.
     waiting: Vec<Ring>,
     limiters: Vec<Limiter>,
+    /// Those that hold something, in order. Often there is none, and then nobody looks at the many.
+    limited: Vec<u32>,
     scheme: Scheme,
     /// Length and class of the frames that answer marks and probes, in a scheme that has them.
     answers: Option<(u16, u8)>,
@@ -51,15 +53,24 @@ pub(crate) struct Host {
     first_flow: u32,
 }
 
-/// Where a flow waits, and what limits it.
+/// Where a flow waits, what limits it, and where it goes.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     queue: u32,
     limiter: u32,
-    /// The source to ask for another frame when one leaves, if it is a greedy one.
-    greedy: Option<u32>,
-    /// The source that is parked while this queue holds a frame, if it has the queue to itself.
-    parked: Option<u32>,
+    to: u32,
+    /// The source that waits for a frame to leave.
+    refill: Option<Refill>,
+    class: u8,
+}
+
+/// A source that does something when a frame of it leaves.
+#[derive(Clone, Copy, Debug)]
+enum Refill {
+    /// It is greedy, and gives another.
+    Greedy(u32),
+    /// It has the queue to itself, and is parked while that holds a frame.
+    Parked(u32),
 }
 
 #[derive(Debug)]
@@ -96,7 +107,7 @@ impl Host {
                 // A group is a destination of its own, which no host has the number of.
                 let path = numbers.path(u32::MAX - members.start, net.flows[members.start as usize].class);
                 for flow in members.clone() {
-                    paths[flow as usize - first_flow] = path;
+                    paths[flow as usize - first_flow] = Path { to: net.flows[flow as usize].to, ..path };
                 }
             }
         }
@@ -112,7 +123,7 @@ impl Host {
             }
             if arrivals.is_greedy() {
                 for flow in &source.flows {
-                    paths[flow.0 as usize - first_flow].greedy = Some(here);
+                    paths[flow.0 as usize - first_flow].refill = Some(Refill::Greedy(here));
                 }
             }
             sources.push(Source {
@@ -147,6 +158,7 @@ impl Host {
             full: host.adapter.queue_limit.map(|limit| (vec![0; numbers.queues as usize], limit.get())),
             waiting: vec![Ring::new(numbers.queues as usize); classes],
             limiters,
+            limited: Vec::new(),
             scheme: plan.scheme,
             answers: answers(plan, net),
             reaction_delay: host.adapter.reaction_delay,
@@ -276,17 +288,17 @@ impl Host {
         if self.sender.on_pause(priority, quanta, net) {
             self.on_resumed(net);
         } else if self.sender.held != held_before {
-            for limiter in &mut self.limiters {
-                limiter.on_paused(net.now);
+            for limiter in &self.limited {
+                self.limiters[*limiter as usize].on_paused(net.now);
             }
         }
     }
 
     fn on_resumed(&mut self, net: &mut Net) {
-        for number in 0..self.limiters.len() {
-            if self.limiters[number].on_resumed(net.now) {
-                self.rearm(number, net);
-            }
+        for place in 0..self.limited.len() {
+            let number = self.limited[place] as usize;
+            self.limiters[number].on_resumed(net.now);
+            self.rearm(number, net);
         }
         self.look_if_free(net);
     }
@@ -305,6 +317,8 @@ impl Host {
         self.limiters[number].on_feedback(net.now, feedback, &self.scheme);
         match (was_active, self.limiters[number].is_active()) {
             (false, true) => {
+                let place = self.limited.partition_point(|other| *other < number as u32);
+                self.limited.insert(place, number as u32);
                 let bps = self.limiters[number].limit().map_or(0, Rate::bps);
                 net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
             }
@@ -335,6 +349,7 @@ impl Host {
     }
 
     fn note_release(&mut self, number: usize, net: &mut Net) {
+        self.limited.retain(|limiter| *limiter as usize != number);
         let path = |place: usize| self.paths[place].limiter as usize == number;
         if let Some(place) = (0..self.paths.len()).find(|place| path(*place)) {
             net.flow_event(self.first_flow + place as u32, EventKind::Released, 0);
@@ -459,25 +474,34 @@ impl Host {
         if let Some((held, _)) = &mut self.full {
             held[path.queue as usize] -= u64::from(length);
         }
-        let number = path.limiter as usize;
+        if !self.limited.is_empty() {
+            self.tell_limiter(path.limiter as usize, handle, net);
+        }
+        self.sender.send(handle, net);
+        match path.refill {
+            Some(Refill::Greedy(source)) => self.give(source as usize, net.now, net),
+            Some(Refill::Parked(source)) => {
+                let next = self.sources[source as usize].arrivals.next();
+                if next != Instant::NEVER {
+                    self.due.push(Reverse((next, source)));
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// A limiter lets a frame go.
+    fn tell_limiter(&mut self, number: usize, handle: Handle, net: &mut Net) {
+        let frame = &mut net.pool.get_mut(handle).frame;
         if let Some(tag) = self.limiters[number].tag()
-            && let Body::Data { tag: carried, .. } = &mut net.pool.get_mut(handle).frame.body
+            && let Body::Data { tag: carried, .. } = &mut frame.body
         {
             *carried = tag_of(tag);
         }
-        if self.limiters[number].on_sent(net.now, length) {
+        if self.limiters[number].on_sent(net.now, frame.length) {
             self.note_release(number, net);
         }
         self.rearm(number, net);
-        self.sender.send(handle, net);
-        if let Some(source) = path.greedy {
-            self.give(source as usize, net.now, net);
-        } else if let Some(source) = path.parked {
-            let next = self.sources[source as usize].arrivals.next();
-            if next != Instant::NEVER {
-                self.due.push(Reverse((next, source)));
-            }
-        }
     }
 
     /// Books the next instant at which a frame may be ready.
@@ -520,6 +544,9 @@ impl Host {
     /// When the head of a queue may go, as far as its limiter is concerned.
     #[inline]
     fn ready_at(&self, queue: usize, net: &Net) -> Instant {
+        if self.limited.is_empty() {
+            return Instant::START;
+        }
         let head = self.queues[queue].head().expect("a waiting queue holds a frame");
         let frame = &net.pool.get(head).frame;
         self.limiters[self.path(frame.flow).limiter as usize].ready_at(frame.bytes())
@@ -612,10 +639,10 @@ impl Host {
             sent.offered += if is_counted { 0 } else { u64::from(length) };
             sent.frames += 1;
         }
-        let super::net::Flow { to, class, .. } = net.flows[flow as usize];
+        let Path { to, class, queue, .. } = self.path(flow);
         let frame = Frame { born: at, flow, to, body: Body::Data { sequence, tag: UNTAGGED }, length, class };
         let queue = match self.queueing {
-            AdapterQueueing::PerDestination => self.path(flow).queue as usize,
+            AdapterQueueing::PerDestination => queue as usize,
             AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => class as usize,
         };
         let handle: Handle = net.pool.put(frame);
@@ -697,7 +724,7 @@ fn park_lone_sources(
         let alone = feeders.filter(|flow| paths[path_of(**flow)].queue == queue).count() == 1;
         if countable && alone {
             sources[number].parks = true;
-            paths[path_of(flow)].parked = Some(number as u32);
+            paths[path_of(flow)].refill.get_or_insert(Refill::Parked(number as u32));
         }
     }
 }
@@ -741,7 +768,7 @@ impl Numbering {
                 self.limiters - 1
             }
         };
-        let path = Path { queue, limiter, greedy: None, parked: None };
+        let path = Path { queue, limiter, to, refill: None, class };
         self.by_destination.insert((to, class), path);
         path
     }
