@@ -49,9 +49,9 @@ pub(crate) struct World {
 
 #[derive(Debug)]
 enum Node {
-    Host(Host),
-    Switch(Switch),
-    Router(Router),
+    Host(Box<Host>),
+    Switch(Box<Switch>),
+    Router(Box<Router>),
     /// A node of another part.
     Elsewhere,
 }
@@ -110,22 +110,22 @@ impl World {
             net.mesh = mesh;
             ends
         });
-        // For each node, the wires of its ports: the one it sends on, the one that ends there.
-        let mut wires: Vec<Vec<(u32, u32)>> = vec![Vec::new(); node_count];
+        // For each node, the wires on which its ports send.
+        let mut wires: Vec<Vec<u32>> = vec![Vec::new(); node_count];
         let mut taps = Vec::with_capacity(2 * plan.links.len());
         for (link, number) in plan.links.iter().zip(0u32..) {
             for end in 0..2 {
                 let node = node_index(plan, link.ends[end as usize]);
                 let ports = &mut wires[node as usize];
                 taps.push((node, ports.len() as u32));
-                ports.push((2 * number + end, 2 * number + 1 - end));
+                ports.push(2 * number + end);
             }
         }
         let (epochs, routes) = epochs(plan);
         let mut nodes: Vec<Node> = Vec::with_capacity(node_count);
         for (index, own) in wires.iter().enumerate().take(plan.hosts.len()) {
             nodes.push(if is_here(index) {
-                Node::Host(Host::new(plan, index as u32, own[0], seed, &mut net))
+                Node::Host(Box::new(Host::new(plan, index as u32, own[0], seed, &mut net)))
             } else {
                 Node::Elsewhere
             });
@@ -134,7 +134,7 @@ impl World {
             let own = &wires[plan.hosts.len() + index];
             nodes.push(if is_here(nodes.len()) {
                 let id = SwitchId(index as u32);
-                Node::Switch(Switch::new(plan, id, own, &routes, ends.as_ref(), seed, &net))
+                Node::Switch(Box::new(Switch::new(plan, id, own, &routes, ends.as_ref(), seed, &net)))
             } else {
                 Node::Elsewhere
             });
@@ -143,7 +143,7 @@ impl World {
             let first = nodes.len();
             let routers = Router::all(fabric, ends, first as u32).into_iter().enumerate();
             nodes.extend(routers.map(|(index, router)| match is_here(first + index) {
-                true => Node::Router(router),
+                true => Node::Router(Box::new(router)),
                 false => Node::Elsewhere,
             }));
         }

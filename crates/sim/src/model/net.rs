@@ -76,12 +76,14 @@ pub(crate) struct Net {
 
 /// One direction of a link, and the frames on it.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Wire {
     /// Its rate.
     pub speed: Speed,
     delay: Duration,
     to_node: u32,
-    to_lane: Lane,
+    /// The port it ends at.
+    pub to_port: u16,
     /// The part it leads to.
     part: u16,
     flight: List,
@@ -169,22 +171,22 @@ impl Net {
     /// The shared state at the start of a run.
     pub(crate) fn new(plan: &Plan, classes: Vec<Priority>, data: &[Priority]) -> Net {
         let node = |id: NodeId| node_index(plan, id);
-        let mut ports = vec![0u32; plan.hosts.len() + plan.switches.len()];
+        let mut ports = vec![0u16; plan.hosts.len() + plan.switches.len()];
         let mut wires = Vec::with_capacity(2 * plan.links.len());
         for link in &plan.links {
             let [a, b] = link.ends.map(node);
-            let lanes = [a, b].map(|node| {
+            let [at_a, at_b] = [a, b].map(|node| {
                 let port = &mut ports[node as usize];
                 *port += 1;
-                Lane::new(LaneKind::Arrival, *port - 1)
+                *port - 1
             });
-            for (to_node, to_lane) in [(b, lanes[1]), (a, lanes[0])] {
+            for (to_node, to_port) in [(b, at_b), (a, at_a)] {
                 let speed = Speed::new(link.rate);
                 wires.push(Wire {
                     speed,
                     delay: link.delay,
                     to_node,
-                    to_lane,
+                    to_port,
                     part: HERE,
                     flight: List::default(),
                 });
@@ -282,12 +284,11 @@ impl Net {
     /// A frame is on a wire that ends here.
     #[inline]
     fn put_on(&mut self, wire: u32, handle: Handle, due: Instant) {
+        let lane = Lane::new(LaneKind::Arrival, wire);
         let wire = &mut self.wires[wire as usize];
-        self.pool.get_mut(handle).due = due;
-        if wire.flight.is_empty() {
-            self.agenda.book(due, wire.to_node, wire.to_lane);
+        if wire.flight.push_due(&mut self.pool, handle, due) {
+            self.agenda.book(due, wire.to_node, lane);
         }
-        wire.flight.push(&mut self.pool, handle);
     }
 
     /// Keeps only the part `own` of the network here; the rest is reached by parcels. `part_of` has an entry for each node.
@@ -336,10 +337,12 @@ impl Net {
     /// Takes the frame that arrives now off the wire, and books the arrival of the one behind it.
     #[inline]
     pub(crate) fn arrive(&mut self, wire: u32) -> Handle {
+        let lane = Lane::new(LaneKind::Arrival, wire);
         let wire = &mut self.wires[wire as usize];
-        let handle = wire.flight.pop(&self.pool).expect("an arrival is booked only for a frame on the wire");
-        if let Some(next) = wire.flight.head() {
-            self.agenda.book(self.pool.get(next).due, wire.to_node, wire.to_lane);
+        let (handle, next) =
+            wire.flight.pop_due(&self.pool).expect("an arrival is booked only for a frame on the wire");
+        if let Some(due) = next {
+            self.agenda.book(due, wire.to_node, lane);
         }
         handle
     }

@@ -29,6 +29,12 @@ impl Limiter {
         self.reaction.is_some()
     }
 
+    /// Whether it has a reaction point, which wants to know of what is sent.
+    #[inline]
+    pub(super) fn is_awake(&self) -> bool {
+        self.reaction.is_some()
+    }
+
     /// What it holds its flows to.
     pub(super) fn limit(&self) -> Option<Rate> {
         self.reaction.as_ref().and_then(ReactionPoint::limit)
@@ -83,11 +89,12 @@ impl Limiter {
         }
     }
 
-    /// The port may send again; the timer may have moved.
-    pub(super) fn on_resumed(&mut self, now: Instant) {
+    /// The port may send again. Says whether the limiter is active, so that its timer may have moved.
+    pub(super) fn on_resumed(&mut self, now: Instant) -> bool {
         if let Some(reaction) = &mut self.reaction {
             reaction.on_resumed(now);
         }
+        self.reaction.is_some()
     }
 
     /// Whether it wants a probe sent now.

@@ -27,8 +27,6 @@ pub(crate) struct Host {
     node: u32,
     /// Its one port.
     pub sender: Sender,
-    /// The wire that ends here.
-    inbound: u32,
     receiver: Receiver,
     queueing: AdapterQueueing,
     queues: Vec<List>,
@@ -37,8 +35,8 @@ pub(crate) struct Host {
     /// For each class, the queues that hold a frame.
     waiting: Vec<Ring>,
     limiters: Vec<Limiter>,
-    /// Those that hold something, in order. Often there is none, and then nobody looks at the many.
-    limited: Vec<u32>,
+    /// How many of them have a reaction point. While none has, nobody need look at any.
+    awake: u32,
     scheme: Scheme,
     /// Length and class of the frames that answer marks and probes, in a scheme that has them.
     answers: Option<(u16, u8)>,
@@ -90,9 +88,8 @@ struct Source {
 }
 
 impl Host {
-    pub(crate) fn new(plan: &Plan, index: u32, wires: (u32, u32), seed: u64, net: &mut Net) -> Host {
+    pub(crate) fn new(plan: &Plan, index: u32, outbound: u32, seed: u64, net: &mut Net) -> Host {
         let host = &plan.hosts[index as usize];
-        let (outbound, inbound) = wires;
         let classes = net.classes.len();
         let own = |flow: &plan::Flow| flow.from.0 == index;
         let first_flow = plan.flows.iter().position(own).unwrap_or(0);
@@ -150,15 +147,14 @@ impl Host {
             .collect();
         let mut built = Host {
             node: index,
-            sender: Sender::new(index, 0, outbound, classes),
-            inbound,
+            sender: Sender::new(index, 0, outbound),
             receiver: Receiver::new(&host.adapter.receive, index, outbound),
             queueing: host.adapter.queueing,
             queues: vec![List::default(); numbers.queues as usize],
             full: host.adapter.queue_limit.map(|limit| (vec![0; numbers.queues as usize], limit.get())),
             waiting: vec![Ring::new(numbers.queues as usize); classes],
             limiters,
-            limited: Vec::new(),
+            awake: 0,
             scheme: plan.scheme,
             answers: answers(plan, net),
             reaction_delay: host.adapter.reaction_delay,
@@ -176,7 +172,7 @@ impl Host {
     #[inline]
     pub(crate) fn on_event(&mut self, lane: Lane, net: &mut Net) {
         match lane.kind() {
-            LaneKind::Arrival => self.on_arrival(net),
+            LaneKind::Arrival => self.on_arrival(lane.index() as u32, net),
             LaneKind::Transmit => {
                 if self.sender.looks_now(net.now) {
                     self.look_if_free(net);
@@ -213,8 +209,8 @@ impl Host {
         }
     }
 
-    fn on_arrival(&mut self, net: &mut Net) {
-        let handle = net.arrive(self.inbound);
+    fn on_arrival(&mut self, wire: u32, net: &mut Net) {
+        let handle = net.arrive(wire);
         let frame = net.pool.get(handle).frame;
         match frame.body {
             Body::Data { tag, .. } => {
@@ -287,18 +283,19 @@ impl Host {
         let held_before = self.sender.held;
         if self.sender.on_pause(priority, quanta, net) {
             self.on_resumed(net);
-        } else if self.sender.held != held_before {
-            for limiter in &self.limited {
-                self.limiters[*limiter as usize].on_paused(net.now);
+        } else if self.sender.held != held_before && self.awake > 0 {
+            for limiter in &mut self.limiters {
+                limiter.on_paused(net.now);
             }
         }
     }
 
     fn on_resumed(&mut self, net: &mut Net) {
-        for place in 0..self.limited.len() {
-            let number = self.limited[place] as usize;
-            self.limiters[number].on_resumed(net.now);
-            self.rearm(number, net);
+        let limiters = if self.awake > 0 { self.limiters.len() } else { 0 };
+        for number in 0..limiters {
+            if self.limiters[number].on_resumed(net.now) {
+                self.rearm(number, net);
+            }
         }
         self.look_if_free(net);
     }
@@ -314,11 +311,9 @@ impl Host {
     fn react(&mut self, flow: u32, feedback: Feedback, net: &mut Net) {
         let number = self.path(flow).limiter as usize;
         let was_active = self.limiters[number].is_active();
-        self.limiters[number].on_feedback(net.now, feedback, &self.scheme);
+        self.steer(number, |limiter, scheme| limiter.on_feedback(net.now, feedback, scheme));
         match (was_active, self.limiters[number].is_active()) {
             (false, true) => {
-                let place = self.limited.partition_point(|other| *other < number as u32);
-                self.limited.insert(place, number as u32);
                 let bps = self.limiters[number].limit().map_or(0, Rate::bps);
                 net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
             }
@@ -330,7 +325,7 @@ impl Host {
     }
 
     fn on_limiter(&mut self, number: usize, net: &mut Net) {
-        let Some(released) = self.limiters[number].on_timer(net.now) else { return };
+        let Some(released) = self.steer(number, |limiter, _| limiter.on_timer(net.now)) else { return };
         if released {
             self.note_release(number, net);
         }
@@ -341,6 +336,16 @@ impl Host {
         self.look_if_free(net);
     }
 
+    /// Tells a limiter something that may set it up or let it go.
+    #[inline]
+    fn steer<T>(&mut self, number: usize, tell: impl FnOnce(&mut Limiter, &Scheme) -> T) -> T {
+        let limiter = &mut self.limiters[number];
+        let was_awake = limiter.is_awake();
+        let said = tell(limiter, &self.scheme);
+        self.awake = self.awake + u32::from(limiter.is_awake()) - u32::from(was_awake);
+        said
+    }
+
     /// Books the limiter's next timer, unless an earlier one is booked.
     fn rearm(&mut self, number: usize, net: &mut Net) {
         if let Some(at) = self.limiters[number].timer_to_book() {
@@ -349,7 +354,6 @@ impl Host {
     }
 
     fn note_release(&mut self, number: usize, net: &mut Net) {
-        self.limited.retain(|limiter| *limiter as usize != number);
         let path = |place: usize| self.paths[place].limiter as usize == number;
         if let Some(place) = (0..self.paths.len()).find(|place| path(*place)) {
             net.flow_event(self.first_flow + place as u32, EventKind::Released, 0);
@@ -452,7 +456,7 @@ impl Host {
             if matches!(self.queueing, AdapterQueueing::FifoWithSetAside) {
                 self.set_aside(class, net);
             }
-            let ready = |queue: &usize| self.ready_at(*queue, net) <= net.now;
+            let ready = |queue: &usize| self.awake == 0 || self.ready_at(*queue, net) <= net.now;
             if let Some(queue) = self.waiting[class].round().find(ready) {
                 return Some((class, queue));
             }
@@ -474,8 +478,8 @@ impl Host {
         if let Some((held, _)) = &mut self.full {
             held[path.queue as usize] -= u64::from(length);
         }
-        if !self.limited.is_empty() {
-            self.tell_limiter(path.limiter as usize, handle, net);
+        if self.awake > 0 {
+            self.count_as_sent(handle, path.limiter as usize, net);
         }
         self.sender.send(handle, net);
         match path.refill {
@@ -490,15 +494,17 @@ impl Host {
         }
     }
 
-    /// A limiter lets a frame go.
-    fn tell_limiter(&mut self, number: usize, handle: Handle, net: &mut Net) {
+    /// The limiter of a frame lets it go.
+    fn count_as_sent(&mut self, handle: Handle, number: usize, net: &mut Net) {
+        let limiter = &mut self.limiters[number];
         let frame = &mut net.pool.get_mut(handle).frame;
-        if let Some(tag) = self.limiters[number].tag()
+        if let Some(tag) = limiter.tag()
             && let Body::Data { tag: carried, .. } = &mut frame.body
         {
             *carried = tag_of(tag);
         }
-        if self.limiters[number].on_sent(net.now, frame.length) {
+        let length = frame.length;
+        if self.steer(number, |limiter, _| limiter.on_sent(net.now, length)) {
             self.note_release(number, net);
         }
         self.rearm(number, net);
@@ -528,7 +534,8 @@ impl Host {
                 for queue in self.waiting[class].round() {
                     // Limited frames at the head of the common queue will be set aside: others may go at once.
                     let common = matches!(self.queueing, AdapterQueueing::FifoWithSetAside) && queue == class;
-                    let ready = if common { net.now } else { self.ready_at(queue, net) };
+                    let any = common || self.awake == 0;
+                    let ready = if any { net.now } else { self.ready_at(queue, net) };
                     soonest = soonest.min(ready);
                     if soonest <= free {
                         break;
@@ -544,9 +551,6 @@ impl Host {
     /// When the head of a queue may go, as far as its limiter is concerned.
     #[inline]
     fn ready_at(&self, queue: usize, net: &Net) -> Instant {
-        if self.limited.is_empty() {
-            return Instant::START;
-        }
         let head = self.queues[queue].head().expect("a waiting queue holds a frame");
         let frame = &net.pool.get(head).frame;
         self.limiters[self.path(frame.flow).limiter as usize].ready_at(frame.bytes())

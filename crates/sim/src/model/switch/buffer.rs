@@ -200,6 +200,28 @@ impl Waiting {
         }
     }
 
+    /// Whether a frame fits that takes the place of nothing else for its output, by an input that holds `held`.
+    /// `false` where that takes more than a look.
+    #[inline]
+    pub(super) fn has_room_for_passage(&self, length: u64, held: u64) -> bool {
+        match self.room {
+            Room::Partitioned { share } => held + length <= share,
+            Room::Shared { memory, used, limit: QueueLimit::Static(limit) } => {
+                used + length <= memory && length <= limit.get()
+            }
+            Room::Shared { memory, used, limit: QueueLimit::None } => used + length <= memory,
+            Room::Shared { limit: QueueLimit::Dynamic { .. }, .. } => false,
+        }
+    }
+
+    /// A frame of an input passed through to an output's wire without waiting, as if it had had its turn.
+    #[inline]
+    pub(super) fn passed(&mut self, input: usize, queue: usize) {
+        if let Kind::PerInput(virtuals) = &mut self.kind {
+            virtuals[queue].ring.served(input);
+        }
+    }
+
     #[inline]
     pub(super) fn occupy(&mut self, octets: u64) {
         if let Room::Shared { used, .. } = &mut self.room {
