@@ -198,7 +198,7 @@ pub(super) const KEYS: &[Key] = &[
     key("switch", "input_memory", SIZE, By("none"), "Memory of each input, for each priority.").or(&["none"]).when(VOQ),
     key("switch", "output", Form::Table, Optional("outputs read straight from the inputs"), "Buffers at the outputs, filled under credits.").when(VOQ),
     key("switch", "output.buffer", SIZE, Required, "Room in each output buffer; a frame is granted only if it will fit.").when(OUTPUT_STAGE),
-    key("switch", "output.latency", OFFSET, By("0s"), "Time from a request to the arrival of the granted frame at the output buffer.").when(OUTPUT_STAGE),
+    key("switch", "output.latency", OFFSET, By("0s"), "Time from a request to the arrival of the granted frame at the output buffer; a fabric of cells takes the time of its parts instead.").when(OUTPUT_STAGE),
     key("switch", "output.speedup", Form::Percent(100, 10_000), By("100%"), "How fast the fabric fills an output buffer, against the port.").when(OUTPUT_STAGE),
     key("switch", "reliable", TIME, By("off"), "Reliable delivery: an input keeps a copy of each frame, which counts as held, until its output has sent the frame and the acknowledgement is back after this time.").or(&["off"]).when(OUTPUT_STAGE).source(RZ_KEEP_ALIVE),
     key("switch", "memory", SIZE, By("none"), "The whole memory.").or(&["none"]).when(SHARED),

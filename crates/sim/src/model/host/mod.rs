@@ -51,15 +51,24 @@ pub(crate) struct Host {
     first_flow: u32,
 }
 
-/// Where a flow waits, and what limits it.
+/// Where a flow waits, what limits it, and where it goes.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     queue: u32,
     limiter: u32,
-    /// The source to ask for another frame when one leaves, if it is a greedy one.
-    greedy: Option<u32>,
-    /// The source that is parked while this queue holds a frame, if it has the queue to itself.
-    parked: Option<u32>,
+    to: u32,
+    /// The source that waits for a frame to leave.
+    refill: Option<Refill>,
+    class: u8,
+}
+
+/// A source that does something when a frame of it leaves.
+#[derive(Clone, Copy, Debug)]
+enum Refill {
+    /// It is greedy, and gives another.
+    Greedy(u32),
+    /// It has the queue to itself, and is parked while that holds a frame.
+    Parked(u32),
 }
 
 #[derive(Debug)]
@@ -95,7 +104,7 @@ impl Host {
                 // A group is a destination of its own, which no host has the number of.
                 let path = numbers.path(u32::MAX - members.start, net.flows[members.start as usize].class);
                 for flow in members.clone() {
-                    paths[flow as usize - first_flow] = path;
+                    paths[flow as usize - first_flow] = Path { to: net.flows[flow as usize].to, ..path };
                 }
             }
         }
@@ -111,7 +120,7 @@ impl Host {
             }
             if arrivals.is_greedy() {
                 for flow in &source.flows {
-                    paths[flow.0 as usize - first_flow].greedy = Some(here);
+                    paths[flow.0 as usize - first_flow].refill = Some(Refill::Greedy(here));
                 }
             }
             sources.push(Source {
@@ -274,7 +283,7 @@ impl Host {
         let held_before = self.sender.held;
         if self.sender.on_pause(priority, quanta, net) {
             self.on_resumed(net);
-        } else if self.sender.held != held_before {
+        } else if self.sender.held != held_before && self.awake > 0 {
             for limiter in &mut self.limiters {
                 limiter.on_paused(net.now);
             }
@@ -282,7 +291,8 @@ impl Host {
     }
 
     fn on_resumed(&mut self, net: &mut Net) {
-        for number in 0..self.limiters.len() {
+        let limiters = if self.awake > 0 { self.limiters.len() } else { 0 };
+        for number in 0..limiters {
             if self.limiters[number].on_resumed(net.now) {
                 self.rearm(number, net);
             }
@@ -472,13 +482,15 @@ impl Host {
             self.count_as_sent(handle, path.limiter as usize, net);
         }
         self.sender.send(handle, net);
-        if let Some(source) = path.greedy {
-            self.give(source as usize, net.now, net);
-        } else if let Some(source) = path.parked {
-            let next = self.sources[source as usize].arrivals.next();
-            if next != Instant::NEVER {
-                self.due.push(Reverse((next, source)));
+        match path.refill {
+            Some(Refill::Greedy(source)) => self.give(source as usize, net.now, net),
+            Some(Refill::Parked(source)) => {
+                let next = self.sources[source as usize].arrivals.next();
+                if next != Instant::NEVER {
+                    self.due.push(Reverse((next, source)));
+                }
             }
+            None => {}
         }
     }
 
@@ -631,10 +643,10 @@ impl Host {
             sent.offered += if is_counted { 0 } else { u64::from(length) };
             sent.frames += 1;
         }
-        let super::net::Flow { to, class, .. } = net.flows[flow as usize];
+        let Path { to, class, queue, .. } = self.path(flow);
         let frame = Frame { born: at, flow, to, body: Body::Data { sequence, tag: UNTAGGED }, length, class };
         let queue = match self.queueing {
-            AdapterQueueing::PerDestination => self.path(flow).queue as usize,
+            AdapterQueueing::PerDestination => queue as usize,
             AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => class as usize,
         };
         let handle: Handle = net.pool.put(frame);
@@ -716,7 +728,7 @@ fn park_lone_sources(
         let alone = feeders.filter(|flow| paths[path_of(**flow)].queue == queue).count() == 1;
         if countable && alone {
             sources[number].parks = true;
-            paths[path_of(flow)].parked = Some(number as u32);
+            paths[path_of(flow)].refill.get_or_insert(Refill::Parked(number as u32));
         }
     }
 }
@@ -760,7 +772,7 @@ impl Numbering {
                 self.limiters - 1
             }
         };
-        let path = Path { queue, limiter, greedy: None, parked: None };
+        let path = Path { queue, limiter, to, refill: None, class };
         self.by_destination.insert((to, class), path);
         path
     }
