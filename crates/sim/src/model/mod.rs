@@ -21,7 +21,7 @@ use crate::scenario::plan::{LinkId, Plan, SwitchId, What};
 use crate::topology::cut::Cut;
 use crate::topology::routing::Routes;
 use fabric::{Mesh, Passed, Router};
-use host::Host;
+use host::{Host, Own};
 pub(crate) use net::node_index;
 use net::{Net, Sampled};
 pub(crate) use parcel::Parcel;
@@ -123,9 +123,9 @@ impl World {
         }
         let (epochs, routes) = epochs(plan);
         let mut nodes: Vec<Node> = Vec::with_capacity(node_count);
-        for (index, own) in wires.iter().enumerate().take(plan.hosts.len()) {
+        for (index, (own, traffic)) in wires.iter().zip(Own::of(plan)).enumerate() {
             nodes.push(if is_here(index) {
-                Node::Host(Box::new(Host::new(plan, index as u32, own[0], seed, &mut net)))
+                Node::Host(Box::new(Host::new(plan, index as u32, &traffic, own[0], seed, &mut net)))
             } else {
                 Node::Elsewhere
             });

@@ -10,7 +10,7 @@ use super::port::Sender;
 use super::ring::Ring;
 use super::stream;
 use crate::kernel::agenda::{Lane, LaneKind};
-use crate::scenario::plan::{self, AdapterQueueing, LimiterScope, Plan, Scheme};
+use crate::scenario::plan::{AdapterQueueing, LimiterScope, Plan, Scheme};
 use crate::traffic::Arrivals;
 use limiter::Limiter;
 use quell_proto::control::{Feedback, ecm, qcn_probe};
@@ -87,20 +87,44 @@ struct Source {
     counted: u64,
 }
 
+/// What of a plan's traffic is one host's own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Own {
+    /// From its first flow to its last; those of other hosts are in between if the plan mixes them.
+    flows: std::ops::Range<usize>,
+    /// Its sources, by their places in the plan.
+    sources: Vec<usize>,
+}
+
+impl Own {
+    /// The own traffic of every host, in one pass over all of it.
+    pub(crate) fn of(plan: &Plan) -> Vec<Own> {
+        let mut all = vec![Own::default(); plan.hosts.len()];
+        for (number, flow) in plan.flows.iter().enumerate() {
+            let flows = &mut all[flow.from.0 as usize].flows;
+            if flows.end == 0 {
+                flows.start = number;
+            }
+            flows.end = number + 1;
+        }
+        for (number, source) in plan.sources.iter().enumerate() {
+            all[source.host.0 as usize].sources.push(number);
+        }
+        all
+    }
+}
+
 impl Host {
-    pub(crate) fn new(plan: &Plan, index: u32, outbound: u32, seed: u64, net: &mut Net) -> Host {
+    pub(crate) fn new(plan: &Plan, index: u32, own: &Own, outbound: u32, seed: u64, net: &mut Net) -> Host {
         let host = &plan.hosts[index as usize];
         let classes = net.classes.len();
-        let own = |flow: &plan::Flow| flow.from.0 == index;
-        let first_flow = plan.flows.iter().position(own).unwrap_or(0);
-        let last_flow = plan.flows.iter().rposition(own).map_or(first_flow, |last| last + 1);
+        let (first_flow, last_flow) = (own.flows.start, own.flows.end);
         let mut numbers = Numbering::new(host.adapter.queueing, host.adapter.limiter, classes);
         let mut paths: Vec<Path> = (first_flow..last_flow)
             .map(|flow| numbers.path(net.flows[flow].to, net.flows[flow].class))
             .collect();
         for members in &net.groups {
-            let own = first_flow as u32..last_flow as u32;
-            if own.contains(&members.start) {
+            if own.flows.contains(&(members.start as usize)) {
                 // A group is a destination of its own, which no host has the number of.
                 let path = numbers.path(u32::MAX - members.start, net.flows[members.start as usize].class);
                 for flow in members.clone() {
@@ -110,7 +134,8 @@ impl Host {
         }
         let mut sources = Vec::new();
         let mut due = BinaryHeap::new();
-        for (number, source) in plan.sources.iter().enumerate().filter(|(_, source)| source.host.0 == index) {
+        for &number in &own.sources {
+            let source = &plan.sources[number];
             let dice = stream::dice(seed, number, stream::SOURCE);
             let arrivals = Arrivals::new(source.pattern, source.start, source.stop, dice);
             let here = u32::try_from(sources.len()).expect("fewer than 2^32 sources");
