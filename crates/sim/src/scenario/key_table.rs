@@ -387,7 +387,7 @@ pub(super) const KEYS: &[Key] = &[
     key("traffic", "cluster_size", Form::Count(2, 100_000), Required, "Hosts of a cluster.").when(&[Is("pattern", &["flows"]), Has(&["clusters"])]),
     key("traffic", "incasts", Form::Count(1, 100_000), Required, "How many receivers there are, dealt at random; those that `clusters` of the same draw take come last.").when(INCASTS),
     key("traffic", "fan_in", Form::Count(1, 100_000), Required, "Senders to each of them.").when(INCASTS),
-    key("traffic", "draw", Form::Count(0, MOST), By("1"), "What is dealt and drawn follows from this number, and not from the seed of a run: all seeds send the same flows.").when(DEALT),
+    key("traffic", "draw", Form::Count(0, MOST), By("seed"), "What is dealt and drawn follows from this number, and is the same under all seeds; `seed` lets each seed of the run draw its own.").or(&["seed"]).when(DEALT),
     key("traffic", "file", Form::Text, Required, "A table of flows with the columns `start_ns` (or another unit), `from`, `to`, `bytes` and if it likes `priority`; or a `flow.txt` as the HPCC simulator and its relatives read it.").when(TRACE),
     key("traffic", "zero", OFFSET, By("0s"), "The time of the trace at which the run begins.").when(TRACE),
     key("traffic", "header", Form::Size(0, 1000), By("0B"), "Octets of each frame that are not payload of its flow.").when(LISTED),

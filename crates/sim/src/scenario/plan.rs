@@ -60,6 +60,8 @@ pub struct Plan {
     pub flows: Vec<Flow>,
     /// What puts frames into the adapters.
     pub sources: Vec<Source>,
+    /// How flows and sources are drawn anew for each seed ([`Plan::under`]), where they are.
+    pub redraw: Option<Box<super::redraw::Redraw>>,
     /// What changes while it runs; sorted by time.
     pub changes: Vec<Change>,
     /// The congestion control.

@@ -1,7 +1,7 @@
 //! Reading a scenario: one pass over the file, then one for each configuration.
 
 use super::configurations::{Axes, Chosen};
-use super::plan::{Adapter, Host, Plan, Scheme, Switch, TieBreak};
+use super::plan::{Adapter, Host, HostId, Plan, Scheme, Switch, TieBreak};
 use super::plan_checks::Places;
 use super::plan_claims::Reading;
 use super::plan_network::Files;
@@ -352,6 +352,7 @@ impl Sections {
             lines: &lines,
             length,
             overhead,
+            seed: self.run.count("seed").unwrap_or(1),
             files: request.base,
         };
         let mut traffic = plan_traffic::Traffic::default();
@@ -360,6 +361,25 @@ impl Sections {
         for section in &self.traffic {
             whole &= traffic.add(section, &setting, log).is_some();
             flow_sections.resize(traffic.flows.len(), section);
+        }
+        let redraw = traffic.redraw();
+        if let Some(redraw) = &redraw {
+            // As every seed has it: what is the same under all of them first.
+            let drawn = std::mem::take(&mut traffic.redrawn);
+            let of_recipes = drawn.iter().map(|flows| flow_sections.get(flows.start).copied());
+            let of_recipes: Vec<Option<&Section>> = of_recipes.collect();
+            let is_fixed = |flow: &usize| !drawn.iter().any(|flows| flows.contains(flow));
+            let fixed: Vec<&Section> =
+                (0..flow_sections.len()).filter(is_fixed).map(|flow| flow_sections[flow]).collect();
+            flow_sections = fixed;
+            traffic = plan_traffic::Traffic::resume(redraw.flows.clone(), redraw.sources.clone());
+            let name = |host: HostId| network.hosts[host.0 as usize].clone();
+            for (recipe, section) in redraw.recipes.iter().zip(of_recipes) {
+                recipe.draw(setting.seed, &mut traffic, &name);
+                flow_sections.extend(
+                    section.map(|it| vec![it; traffic.flows.len() - flow_sections.len()]).unwrap_or_default(),
+                );
+            }
         }
         let is_listed =
             |section: &Section| matches!(section.text("pattern"), Some("flows" | "incasts" | "trace"));
@@ -389,6 +409,7 @@ impl Sections {
             tie_break: plan_network::tie_break(&self.topology).unwrap_or(TieBreak::Hash),
             flows: traffic.flows,
             sources: traffic.sources,
+            redraw,
             changes: Vec::new(),
             scheme: scheme.unwrap_or(Scheme::None),
             wire_check: request.wire_check,
@@ -400,6 +421,9 @@ impl Sections {
             plan_changes::change(section, &mut plan, log);
         }
         plan.changes.sort_by_key(|change| change.at);
+        if let Some(redraw) = &mut plan.redraw {
+            redraw.follow(&plan.flows, &plan.sources);
+        }
         let places = Places {
             run: &self.run,
             switches: &switch_sections,
