@@ -7,7 +7,7 @@ use quell_record::claim::FigureKind;
 use quell_sim::scenario::plan::{Change, FlowId, HostId, NodeId, Pattern, Placement, Plan, Scheme, What};
 use quell_theory::model::Detail;
 use quell_theory::trace::{Service, Start};
-use quell_theory::{Ecm, Model, Outside, Path, Qcn, Trace};
+use quell_theory::{Dcqcn, Ecm, Model, Outside, Path, Qcn, Trace};
 
 /// The fluid model of one port of a plan.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Fluid {
 impl Fluid {
     /// The model of a plan's port, or of its most overloaded one; else why there is none, as half a sentence.
     pub(crate) fn of(plan: &Plan, port: Option<&str>) -> Result<Fluid, String> {
-        let build = builder(&plan.scheme)?;
+        let build = builder(plan)?;
         if plan.switches.len() != 1 {
             return Err(format!("it has {} switches, and the model has one queue", plan.switches.len()));
         }
@@ -91,9 +91,9 @@ impl Fluid {
 /// What makes a model of a path and the rate of its ports.
 type Builder = Box<dyn Fn(Path, Rate) -> Model>;
 
-/// What makes a scheme's models, or why nothing does.
-fn builder(scheme: &Scheme) -> Result<Builder, String> {
-    match *scheme {
+/// What makes models of a plan's scheme, or why nothing does.
+fn builder(plan: &Plan) -> Result<Builder, String> {
+    match plan.scheme {
         Scheme::Qcn(qcn) if qcn.placement == Placement::Input => {
             Err("its congestion points are at inputs, and the model's is at an output".to_owned())
         }
@@ -105,8 +105,18 @@ fn builder(scheme: &Scheme) -> Result<Builder, String> {
             let reaction = ReactionConfig { max_rate, ..ecm.reaction };
             Model::Ecm(Ecm::of(path, &ecm.congestion, &reaction))
         })),
+        Scheme::Dcqcn(dcqcn) => {
+            let marking = plan.switches.iter().find_map(|switch| switch.marking);
+            let curve = marking.ok_or("its switch marks nothing")?.curve;
+            if dcqcn.reaction.byte_reset.is_none() {
+                return Err("its senders count no octets, and the model's do".to_owned());
+            }
+            Ok(Box::new(move |path, _| {
+                Model::Dcqcn(Dcqcn::of(path, &curve, &dcqcn.notification, &dcqcn.reaction))
+            }))
+        }
         Scheme::None => Err("it has no congestion control".to_owned()),
-        _ => Err("of the schemes that can be simulated, fluid models know QCN and ECM".to_owned()),
+        _ => Err("of the schemes that can be simulated, fluid models know QCN, ECM and DCQCN".to_owned()),
     }
 }
 

@@ -282,12 +282,13 @@ impl Bench<'_> {
     }
 
     fn simulate(&self, job: &Job<'_>, control: &Control) -> Result<State, RecordError> {
-        let catalog = job.plan.catalog();
+        let plan = job.plan.under(job.seed);
+        let catalog = plan.catalog();
         let dir = self.experiment.run_dir(job.configuration, job.seed);
         let disk = DiskWriter::create(&dir, &catalog, self.draft(job, control.threads))?;
         let mut recorder = Recorder { disk, memory: Memory::new(catalog), control };
         let began = time::Instant::now();
-        let outcome = kernel::run(job.plan, job.seed, &mut recorder, control);
+        let outcome = kernel::run(&plan, job.seed, &mut recorder, control);
         let wall_seconds = began.elapsed().as_secs_f64();
         let ending = match &outcome {
             Ok(outcome) => Ending {

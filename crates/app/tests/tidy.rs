@@ -26,7 +26,10 @@ const WITHOUT_A_WORLD: &[&str] =
     &["crates/proto/src", "crates/sim/src", "crates/report/src", "crates/theory/src"];
 
 /// Machines that no scenario can choose yet: the simulator does not drive them.
-const NOT_DRIVEN_YET: &[&str] = &["dcqcn", "go_back_n", "isolation"];
+const NOT_DRIVEN_YET: &[&str] = &["isolation"];
+
+/// Folders of mechanisms that are no scheme of their own: what frames are sent again by.
+const NOT_SCHEMES: &[&str] = &["go_back_n"];
 
 /// Folders that hold nothing of ours, or nothing that is kept.
 const NOT_OURS: &[&str] = &[".git", "target", "results", "corpus", "artifacts"];
@@ -167,6 +170,9 @@ fn every_scheme_has_a_page_and_a_scenario() {
     let mut wrong = Vec::new();
     for folder in folders("crates/proto/src/control") {
         let scheme = folder.replace('_', "-");
+        if NOT_SCHEMES.contains(&folder.as_str()) {
+            continue;
+        }
         if NOT_DRIVEN_YET.contains(&folder.as_str()) {
             if kinds.contains(&scheme) {
                 wrong.push(format!("`{folder}` is driven: take it off the list"));

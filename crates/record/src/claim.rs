@@ -97,6 +97,12 @@ pub enum Metric {
     CnmsPerMegabyte,
     /// Ports and inputs: reads of the culprit array for each notification.
     CulpritReads,
+    /// Ports: frames marked on their way through (ECN).
+    Marks,
+    /// Flows: frames sent again, over the whole run.
+    Retransmissions,
+    /// Flows: how often the sender had waited too long for an acknowledgement, over the whole run.
+    Timeouts,
     /// Flows: frames lost. Ports and inputs: frames dropped there.
     Loss,
     /// Flows: frames delivered in the window.
@@ -189,6 +195,8 @@ impl Metric {
             | Metric::LimitLow
             | Metric::Frames
             | Metric::Reordered
+            | Metric::Retransmissions
+            | Metric::Timeouts
             | Metric::Correlation { .. }
             | Metric::Latency
             | Metric::CompletionTime(_)
@@ -201,7 +209,7 @@ impl Metric {
             | Metric::QueueDeviation
             | Metric::Period
             | Metric::Settled { .. } => &[Port, Input],
-            Metric::Utilisation => &[Port],
+            Metric::Utilisation | Metric::Marks => &[Port],
             Metric::PauseTime => &[Port, Input],
             Metric::PauseCount => &[Input],
             Metric::Cnms | Metric::Loss => &[Flow, Port, Input],
@@ -374,6 +382,9 @@ pub struct FigureSpec {
     /// What its flows are compared with, where it compares.
     #[serde(default)]
     pub pairing: Option<Pairing>,
+    /// What somebody else measured of the same, if that is drawn too.
+    #[serde(default)]
+    pub beside: Option<Beside>,
 }
 
 /// A queue that rates of flows are compared with, step by step.
@@ -384,6 +395,28 @@ pub struct Pairing {
     /// Length of a step.
     pub step_ps: u64,
 }
+
+/// What somebody else measured, as a group of bars of a figure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    /// Whose it is.
+    pub name: String,
+    /// The bars by their names in data, in thousandths.
+    pub bars: Vec<(String, u64)>,
+}
+
+/// The classes of sizes that are usual where slowdowns are compared, by their ends.
+pub const SIZE_CLASSES: [(&str, u64); 5] = [
+    ("< 1 kB", 1_000),
+    ("1-10 kB", 10_000),
+    ("10-100 kB", 100_000),
+    ("0.1-1 MB", 1_000_000),
+    ("> 1 MB", u64::MAX),
+];
+
+/// What is drawn of the slowdowns of a class: its name in data, where it lies, its name on a panel.
+pub const SLOWDOWN_QUANTILES: [(&str, f64, &str); 2] =
+    [("p50", 0.5, "median"), ("p99", 0.99, "99th percentile")];
 
 /// The kinds of figures a scenario can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

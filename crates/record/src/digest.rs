@@ -158,6 +158,8 @@ impl Sink for Digester {
             cnms_received,
             latency_sum_ps,
             latency_max_ps,
+            retransmitted_frames,
+            timeouts,
         } = totals;
         self.flows.push(&flow.0.to_le_bytes());
         for number in [
@@ -172,6 +174,11 @@ impl Sink for Digester {
             latency_max_ps,
         ] {
             self.flows.push(&number.to_le_bytes());
+        }
+        // Of runs in which nothing is acknowledged the digest is what it was before these were counted.
+        if retransmitted_frames > 0 || timeouts > 0 {
+            self.flows.push(&retransmitted_frames.to_le_bytes());
+            self.flows.push(&timeouts.to_le_bytes());
         }
     }
 }

@@ -43,11 +43,13 @@ pub enum Quantity {
     /// Ports and inputs: reads of the culprit array that the congestion point here took in the interval. Recorded only
     /// where there is one.
     CulpritReads,
+    /// Ports: frames marked on their way through the queue (ECN) in the interval. Recorded only where it marks.
+    MarkedFrames,
 }
 
 impl Quantity {
     /// Every quantity, in the order of columns.
-    pub const ALL: [Quantity; 16] = [
+    pub const ALL: [Quantity; 17] = [
         Quantity::QueueMeanBytes,
         Quantity::QueuePeakBytes,
         Quantity::TxBytes,
@@ -64,6 +66,7 @@ impl Quantity {
         Quantity::LimitBps,
         Quantity::CnmsReceived,
         Quantity::CulpritReads,
+        Quantity::MarkedFrames,
     ];
 
     /// The column name, unit included.
@@ -85,6 +88,7 @@ impl Quantity {
             Quantity::LimitBps => "limit_bps",
             Quantity::CnmsReceived => "cnms_received",
             Quantity::CulpritReads => "culprit_reads",
+            Quantity::MarkedFrames => "marked_frames",
         }
     }
 }
@@ -204,6 +208,10 @@ pub struct FlowTotals {
     pub latency_sum_ps: u64,
     /// The longest such time.
     pub latency_max_ps: u64,
+    /// Frames sent again.
+    pub retransmitted_frames: u64,
+    /// How often a sender had waited too long for an acknowledgement.
+    pub timeouts: u64,
 }
 
 /// Puts together what is known of a flow at different places: what one of them does not know is zero there.
@@ -218,6 +226,8 @@ impl std::ops::AddAssign for FlowTotals {
         self.cnms_received += other.cnms_received;
         self.latency_sum_ps += other.latency_sum_ps;
         self.latency_max_ps = self.latency_max_ps.max(other.latency_max_ps);
+        self.retransmitted_frames += other.retransmitted_frames;
+        self.timeouts += other.timeouts;
     }
 }
 

@@ -64,6 +64,12 @@ pub trait ReactionPoint {
     fn next_timeout(&self) -> Option<Instant>;
     /// What the pacer holds the flows to, or `None` while nothing is limited.
     fn limit(&self) -> Option<Rate>;
+    /// Whether nothing it knows matters any more, so that its driver may forget it: in most schemes, once nothing is
+    /// limited. The next notification then finds a new one.
+    #[inline]
+    fn is_spent(&self) -> bool {
+        self.limit().is_none()
+    }
     /// What frames of this limiter carry for congestion points to see (a rate limiter tag), if the scheme has such
     /// a thing.
     #[inline]
@@ -173,6 +179,11 @@ impl ReactionPoint for AnyReaction {
     #[inline]
     fn limit(&self) -> Option<Rate> {
         each!(self, it => it.limit())
+    }
+
+    #[inline]
+    fn is_spent(&self) -> bool {
+        each!(self, it => it.is_spent())
     }
 
     #[inline]

@@ -65,6 +65,12 @@ impl Pacer {
         self.rate = rate;
     }
 
+    /// Whether it holds the queue to a rate.
+    #[inline]
+    pub fn is_limited(&self) -> bool {
+        self.rate.is_some()
+    }
+
     /// The earliest time at which `frame` may start; in the past where it might have started already.
     #[inline]
     pub fn ready_at(&self, frame: Bytes) -> Instant {

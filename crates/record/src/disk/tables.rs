@@ -224,7 +224,7 @@ pub(super) struct Flows<W: Write + Send> {
 type Total = (&'static str, fn(&FlowTotals) -> u64, fn(&mut FlowTotals) -> &mut u64);
 
 /// The columns of totals, in order.
-pub(super) const TOTALS: [Total; 9] = [
+pub(super) const TOTALS: [Total; 11] = [
     ("offered_bytes", |it| it.offered_bytes, |it| &mut it.offered_bytes),
     ("sent_bytes", |it| it.sent_bytes, |it| &mut it.sent_bytes),
     ("delivered_bytes", |it| it.delivered_bytes, |it| &mut it.delivered_bytes),
@@ -234,6 +234,8 @@ pub(super) const TOTALS: [Total; 9] = [
     ("cnms_received", |it| it.cnms_received, |it| &mut it.cnms_received),
     ("latency_sum_ps", |it| it.latency_sum_ps, |it| &mut it.latency_sum_ps),
     ("latency_max_ps", |it| it.latency_max_ps, |it| &mut it.latency_max_ps),
+    ("retransmitted_frames", |it| it.retransmitted_frames, |it| &mut it.retransmitted_frames),
+    ("timeouts", |it| it.timeouts, |it| &mut it.timeouts),
 ];
 
 impl<W: Write + Send> Flows<W> {

@@ -1,12 +1,11 @@
 //! From the runs of all configurations to figures.
 
-use super::drawn::SLOWDOWN_QUANTILES;
 use super::tree::{self, Grove};
 use super::{Bar, Body, Cloud, Drawn, DrawnLine, Figure, Group, Line, Panel, Reference};
 use crate::extract::Extract;
 use crate::metric::stats;
 use crate::unit::Unit;
-use quell_record::claim::{FigureKind, FigureSpec};
+use quell_record::claim::{Beside, FigureKind, FigureSpec, SLOWDOWN_QUANTILES};
 use std::fmt::Write as _;
 
 /// From this many runs on a band leaves out the lowest and the highest tenth.
@@ -44,7 +43,7 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
             panels
         }
         FigureKind::Shares => bar_panels(&parts, &mut palette, ""),
-        FigureKind::Slowdown => slowdown_panels(&parts, &mut palette),
+        FigureKind::Slowdown => slowdown_panels(&parts, spec.beside.as_ref(), &mut palette),
         FigureKind::Pause => row_panels(&parts),
         FigureKind::Scatter => dot_panels(&parts, spec.overlay, &mut palette),
         _ if spec.overlay => vec![overlay(&parts, &mut palette)],
@@ -209,14 +208,28 @@ fn overlay(parts: &[Part<'_>], palette: &mut Palette) -> Panel {
 }
 
 /// A panel for the median and one for the tail, each with a bar for each class of sizes.
-fn slowdown_panels(parts: &[Part<'_>], palette: &mut Palette) -> Vec<Panel> {
+fn slowdown_panels(parts: &[Part<'_>], beside: Option<&Beside>, palette: &mut Palette) -> Vec<Panel> {
     let mut panels = Vec::new();
     for (quantile, title) in SLOWDOWN_QUANTILES.iter().map(|it| (it.0, it.2)) {
-        let mut drawn = bar_panels(parts, palette, &format!(", {quantile}"));
+        let ending = format!(", {quantile}");
+        let mut drawn = bar_panels(parts, palette, &ending);
+        if let (Some(beside), Some(Panel { body: Body::Bars(groups), .. })) = (beside, drawn.last_mut()) {
+            groups.push(group_beside(beside, palette, &ending));
+        }
         drawn.iter_mut().for_each(|panel| title.clone_into(&mut panel.title));
         panels.extend(drawn);
     }
     panels
+}
+
+/// What somebody else measured: its bars that end so.
+fn group_beside(beside: &Beside, palette: &mut Palette, ending: &str) -> Group {
+    let bars = beside.bars.iter().filter_map(|(name, thousandths)| {
+        let (name, value) = (name.strip_suffix(ending)?, *thousandths as f64 / 1e3);
+        let colour = palette.colour(name);
+        Some(Bar { name: name.to_owned(), value, range: (value, value), colour, dashed: true })
+    });
+    Group { name: beside.name.clone(), bars: bars.collect() }
 }
 
 /// Bars of those that end so, named without it.

@@ -5,7 +5,8 @@ use super::tree::{self, Twig};
 use crate::metric::{Messages, PS, raw_factor, stats};
 use crate::unit::Unit;
 use quell_record::claim::{
-    Bound, Claim, ConvergingSeries, FigureKind, FigureSpec, Metric, Reduce, SizeClass, Window,
+    Bound, Claim, ConvergingSeries, FigureKind, FigureSpec, Metric, Reduce, SIZE_CLASSES, SLOWDOWN_QUANTILES,
+    SizeClass, Window,
 };
 use quell_record::{EntityClass, EntityId, EventKind, Quantity, Recording};
 use serde::{Deserialize, Serialize};
@@ -207,25 +208,12 @@ fn quantity(kind: FigureKind, class: EntityClass) -> Option<Quantity> {
     })
 }
 
-/// The classes of sizes that are usual where slowdowns are compared, by their ends.
-const SIZES: [(&str, u64); 5] = [
-    ("< 1 kB", 1_000),
-    ("1-10 kB", 10_000),
-    ("10-100 kB", 100_000),
-    ("0.1-1 MB", 1_000_000),
-    ("> 1 MB", u64::MAX),
-];
-
-/// What is drawn of the slowdowns of a class: its name in data, where it lies, its name on a panel.
-pub(super) const SLOWDOWN_QUANTILES: [(&str, f64, &str); 2] =
-    [("p50", 0.5, "median"), ("p99", 0.99, "99th percentile")];
-
 /// The median and the 99th percentile of the slowdown of the messages of each class of sizes.
 fn slowdowns(recording: &Recording, flows: &[EntityId], window: Window) -> Vec<DrawnLine> {
     let messages = Messages::of(recording);
     let mut lines = Vec::new();
     let mut least = 0;
-    for (name, below) in SIZES {
+    for (name, below) in SIZE_CLASSES {
         let metric = Metric::Slowdown(SizeClass { least, below });
         least = below;
         let concerned = flows.iter().filter(|it| metric.concerns(&recording.catalog.get(**it).kind, window));

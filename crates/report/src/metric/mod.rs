@@ -75,8 +75,11 @@ pub fn measure(
             let cnms = view.sum(Quantity::CnmsSent)?;
             view.share(view.sum(Quantity::CulpritReads)?, cnms, "sent no notification")?
         }
+        Metric::Marks => view.sum(Quantity::MarkedFrames)?,
         Metric::Loss => view.sum(Quantity::DroppedFrames)?,
         Metric::Frames => view.sum(Quantity::DeliveredFrames)?,
+        Metric::Retransmissions => view.totals()?.retransmitted_frames as f64,
+        Metric::Timeouts => view.totals()?.timeouts as f64,
         Metric::Reordered => view.totals()?.reordered_frames as f64,
         Metric::Latency => {
             let totals = view.totals()?;
@@ -156,7 +159,14 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         | Metric::Convergence { .. }
         | Metric::Recovery { .. }
         | Metric::CompletionTime(_) => Unit::Seconds,
-        Metric::PauseCount | Metric::Cnms | Metric::Loss | Metric::Frames | Metric::Reordered => Unit::Count,
+        Metric::PauseCount
+        | Metric::Cnms
+        | Metric::Marks
+        | Metric::Loss
+        | Metric::Frames
+        | Metric::Retransmissions
+        | Metric::Timeouts
+        | Metric::Reordered => Unit::Count,
     }
 }
 

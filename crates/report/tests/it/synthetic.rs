@@ -219,6 +219,7 @@ pub(crate) fn figure(
         of: Selector(of.to_owned()),
         configurations: configurations.to_vec(),
         overlay,
+        beside: None,
         first_run: false,
         over: None,
         pairing: None,

@@ -75,6 +75,8 @@ pub(crate) enum LaneKind {
     Reaction,
     /// A limiter's timer; the index is the limiter.
     Limiter,
+    /// A sender has waited too long for an acknowledgement; the index is the flow, counted from the host's first.
+    Retransmit,
     /// A pause must be refreshed before it runs out; the index is the input.
     Refresh,
     /// The clock of a congestion point while its input is paused; the index is the input.
@@ -100,7 +102,7 @@ impl Lane {
 
     /// Its kind.
     pub(crate) fn kind(self) -> LaneKind {
-        const KINDS: [LaneKind; 16] = [
+        const KINDS: [LaneKind; 17] = [
             LaneKind::Change,
             LaneKind::Arrival,
             LaneKind::Cell,
@@ -111,6 +113,7 @@ impl Lane {
             LaneKind::Source,
             LaneKind::Reaction,
             LaneKind::Limiter,
+            LaneKind::Retransmit,
             LaneKind::Refresh,
             LaneKind::KeepAlive,
             LaneKind::Receive,

@@ -51,6 +51,17 @@ pub(crate) enum Body {
     },
     /// A mark that the receiver returns to the source.
     Becn,
+    /// A congestion notification packet: frames of the flow come marked.
+    Cnp,
+    /// A receiver tells what has arrived of a flow.
+    Ack {
+        /// All frames below this number have.
+        below: u32,
+        /// A later one has too, and this one is missing.
+        gap: bool,
+        /// Frames came marked.
+        marked: bool,
+    },
     /// A probe along the path of a flow.
     Probe {
         /// The worst feedback on its way, as [`stamp`](quell_proto::control::qcn_probe::stamp) has it.
@@ -74,7 +85,7 @@ pub(crate) enum Body {
 
 /// The tag of data that nothing limits, and that nothing has marked.
 pub(crate) const UNTAGGED: u32 = 0;
-/// The tag of data that a switch has marked (FECN). Schemes that mark have no other tags.
+/// The tag of data that a switch has marked (FECN, or CE of ECN). Schemes that mark have no other tags.
 pub(crate) const MARKED: u32 = 1;
 
 /// The tag of data whose limiter answers to a congestion point.
@@ -84,6 +95,15 @@ pub(crate) fn tag_of(point: u32) -> u32 {
 }
 
 impl Frame {
+    /// Marks it, if it is data. Says whether it was not marked before.
+    #[inline]
+    pub(crate) fn mark(&mut self) -> bool {
+        match &mut self.body {
+            Body::Data { tag, .. } => std::mem::replace(tag, MARKED) != MARKED,
+            _ => false,
+        }
+    }
+
     /// Its length.
     #[inline]
     pub(crate) fn bytes(&self) -> Bytes {

@@ -100,9 +100,10 @@ impl World {
         let mut classes = data.clone();
         if let Some(messages) = plan.scheme.messages() {
             classes.push(messages.priority);
-            classes.sort_unstable();
-            classes.dedup();
         }
+        classes.extend(plan.transport().and_then(|transport| transport.ack_priority));
+        classes.sort_unstable();
+        classes.dedup();
         let mut net = Net::new(plan, classes, &data);
         let node_count = plan.hosts.len() + plan.switches.len();
         let ends = plan.fabric.as_ref().map(|fabric| {
@@ -363,12 +364,13 @@ impl World {
             for data in 0..net.data_count() {
                 let class = net.class_of_data(data);
                 let mut say = |quantity, value| sink.sample(EntityId(entity), quantity, signed(value));
-                let mut reads = None;
+                let (mut reads, mut marks) = (None, None);
                 let (sender, output) = match &mut self.nodes[*node as usize] {
                     Node::Host(host) => (&mut host.sender, None),
                     Node::Switch(switch) => {
                         let output = switch.take_output(*port as usize, class, span, net.now);
                         reads = switch.take_reads(*port as usize, class, Side::Output);
+                        marks = switch.take_marks(*port as usize, class);
                         (switch.sender_mut(*port as usize), Some(output))
                     }
                     Node::Router(_) | Node::Elsewhere => unreachable!("{NO_LINKS}"),
@@ -388,6 +390,9 @@ impl World {
                 }
                 if let Some(reads) = reads {
                     say(Quantity::CulpritReads, reads);
+                }
+                if let Some(marks) = marks {
+                    say(Quantity::MarkedFrames, marks);
                 }
                 entity += 1;
             }
@@ -501,6 +506,10 @@ impl World {
                 continue;
             }
             let (sent, received) = (&net.sent[flow], &net.received[flow]);
+            let (retransmitted_frames, timeouts) = match &self.nodes[net.flows[flow].from as usize] {
+                Node::Host(host) => host.repeated(flow as u32),
+                _ => (0, 0),
+            };
             let totals = FlowTotals {
                 offered_bytes: sent.offered,
                 sent_bytes: sent.bytes,
@@ -511,6 +520,8 @@ impl World {
                 cnms_received: sent.cnms,
                 latency_sum_ps: received.latency_sum,
                 latency_max_ps: received.latency_max,
+                retransmitted_frames,
+                timeouts,
             };
             sink.flow(net.flow_entity(flow as u32), totals);
         }

@@ -7,10 +7,12 @@
 use super::Fault;
 use super::fabric::Mesh;
 use super::frame::{Frame, Handle, List, Pool};
+use super::host::transport::Receiving;
 use super::octets::{self, Captures};
 use super::parcel::{HERE, Load, Parcel};
 use crate::kernel::agenda::{Agenda, Lane, LaneKind};
-use crate::scenario::plan::{NodeId, Plan};
+use crate::scenario::plan::{Completion, NodeId, Plan, Scheme};
+use quell_proto::control::dcqcn::NotificationPoint;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::{EntityId, Event, EventKind, Tap};
 
@@ -42,6 +44,10 @@ pub(crate) struct Net {
     pub sent: Vec<Sent>,
     /// The receiving half of each flow, written by its receiver.
     pub received: Vec<Received>,
+    /// What answers the marks of each flow, in schemes where that is not every one; written by its receiver.
+    pub notification: Vec<NotificationPoint>,
+    /// The receiving end of each flow that is acknowledged; none where nothing is. Written by its receiver.
+    pub receiving: Vec<Receiving>,
     /// Frames of each flow lost in the network.
     pub lost: Vec<u64>,
     /// What the last sample saw of each flow, where flows are sampled.
@@ -64,6 +70,10 @@ pub(crate) struct Net {
     has_messages: bool,
     /// Whether frames of a flow must arrive in order: cells take any way through a fabric, frames do not.
     keeps_order: bool,
+    /// Whether a message is complete when it is delivered, not when its sender knows.
+    completes_on_delivery: bool,
+    /// Whether data travels as RoCEv2.
+    pub speaks_roce: bool,
     /// Frames to be captured, if somebody asked for some.
     captures: Option<Box<Captures>>,
     /// Whether one of these two, or neither, wants to see octets.
@@ -239,6 +249,12 @@ impl Net {
             sent: vec![Sent::default(); flows.len()],
             groups,
             received: vec![Received::default(); flows.len()],
+            receiving: super::host::transport::receiving(plan),
+            completes_on_delivery: plan.completion() == Completion::Delivered,
+            notification: match plan.scheme {
+                Scheme::Dcqcn(dcqcn) => vec![NotificationPoint::new(dcqcn.notification); flows.len()],
+                _ => Vec::new(),
+            },
             lost: vec![0; flows.len()],
             sampled: if plan.flow_series { vec![Sampled::default(); flows.len()] } else { Vec::new() },
             has_messages: flows.iter().any(|flow| flow.message.is_some()),
@@ -251,6 +267,7 @@ impl Net {
             fault: None,
             check_octets: plan.wire_check,
             keeps_order: plan.fabric.is_some(),
+            speaks_roce: plan.scheme.understands_marks(),
             captures: None,
             wants_octets: plan.wire_check,
             has_news: false,
@@ -377,13 +394,20 @@ impl Net {
         received.latency_sum += latency;
         received.latency_max = received.latency_max.max(latency);
         if self.has_messages
-            && let Some((message, began)) = self.flows[frame.flow as usize].message
+            && let Some((message, _)) = self.flows[frame.flow as usize].message
             && received.bytes >= message
             && received.bytes - u64::from(frame.length) < message
+            && self.completes_on_delivery
         {
+            self.note_completion(frame.flow);
+        }
+    }
+
+    /// Notes that the message of a flow is complete.
+    pub(crate) fn note_completion(&mut self, flow: u32) {
+        if let Some((_, began)) = self.flows[flow as usize].message {
             let took = i64::try_from((self.now - began).ps()).unwrap_or(i64::MAX);
-            let flow = self.flow_entity(frame.flow);
-            self.note(flow, EventKind::MessageDone, Some(frame.flow), took);
+            self.flow_event(flow, EventKind::MessageDone, took);
         }
     }
 

@@ -3,18 +3,25 @@
 //!
 //! Nodes have the addresses that [`MacAddr::numbered`] gives them; a flow's number is its CN-TAG. Data carries its flow,
 //! number and tag behind the EtherType for experiments, and so do the messages of schemes whose formats are not known.
+//! Where ends speak RoCEv2, data is RoCEv2: a flow's number is its queue pair, a frame's its packet sequence number, a
+//! node's its address in 10.0.0.0/8, and a mark is CE in the IP header.
 
-use super::frame::{Body, Frame};
-use super::net::Net;
+use super::frame::{Body, Frame, MARKED};
+use super::net::{Flow, Net};
 use quell_proto::units::{Instant, Priority};
 use quell_proto::wire::{
-    self, AnyFrame, CnTag, Cnm, CnmFrame, CpId, Envelope, EtherType, Excerpt, Header, MacAddr, Pause,
-    PauseFrame, Pfc, PfcFrame, QuantisedFeedback, QueueDifference, Tags, VlanId, VlanKind, VlanTag,
+    self, AnyFrame, Bth, CnTag, Cnm, CnmFrame, CnpFrame, CpId, Dscp, Ecn, Envelope, EtherType, Excerpt,
+    Header, IpEnds, IpHeader, MacAddr, Opcode, Pause, PauseFrame, Pfc, PfcFrame, QuantisedFeedback,
+    QueueDifference, RoceFrame, Tags, U24, VlanId, VlanKind, VlanTag,
 };
 use quell_record::Tap;
+use std::net::Ipv4Addr;
 
-/// Room for the longest frame that is written out: what data carries behind its payload is zero, and left out.
-const ROOM: usize = 512;
+/// Room for the longest frame.
+const ROOM: usize = 16_384;
+
+/// What frames carry where nobody looks.
+static NOTHING: [u8; ROOM] = [0; ROOM];
 
 /// Octets of the check sequence, which the formats leave to the wire.
 const CHECK_SEQUENCE: usize = 4;
@@ -101,8 +108,16 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
     // The sixteen bits of a CN-TAG are local to a station; the low ones tell its flows apart.
     let cn_tag = Some(CnTag { flow: frame.flow as u16 });
     let priority = net.classes.get(frame.class as usize).copied().unwrap_or_default();
+    if net.speaks_roce && matches!(frame.body, Body::Data { .. } | Body::Cnp | Body::Ack { .. }) {
+        return roce(frame, flow.ok_or_else(|| known("flow"))?, tags(priority)?, priority);
+    }
     Ok(match frame.body {
-        Body::Data { .. } | Body::Bcn { .. } | Body::Becn | Body::Probe { .. } => {
+        Body::Data { .. }
+        | Body::Bcn { .. }
+        | Body::Becn
+        | Body::Cnp
+        | Body::Ack { .. }
+        | Body::Probe { .. } => {
             let flow = flow.ok_or_else(|| known("flow"))?;
             let (to, from) = match frame.body {
                 Body::Data { .. } | Body::Probe { is_back: false, .. } => (flow.to, flow.from),
@@ -149,6 +164,89 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
     })
 }
 
+/// A frame of a flow whose ends speak RoCEv2.
+fn roce<'a>(frame: &Frame, flow: &Flow, tags: Tags, priority: Priority) -> Result<AnyFrame<'a>, String> {
+    let (to, from) =
+        if matches!(frame.body, Body::Data { .. }) { (flow.to, flow.from) } else { (flow.from, flow.to) };
+    let envelope =
+        Envelope { destination: MacAddr::numbered(to), source: MacAddr::numbered(from), tags, cn_tag: None };
+    // Class selectors of the differentiated services: the priority in the upper three bits.
+    let dscp = Dscp::new(priority.get() << 3).unwrap_or_default();
+    let ip = |ecn| IpHeader {
+        ends: IpEnds::V4 {
+            source: address(from),
+            destination: address(to),
+            identification: 0,
+            stays_whole: true,
+        },
+        dscp,
+        ecn,
+        hops: 64,
+    };
+    let low = |number: u32| U24::new(number & U24::MAX.get()).unwrap_or_default();
+    // Routers tell flows apart by the port they come from; those are the dynamic ones.
+    let source_port = 0xc000 | (frame.flow as u16 & 0x3fff);
+    let (queue_pair, partition) = (low(frame.flow), 0xffff);
+    let bth = |opcode, sequence, becn| Bth {
+        opcode,
+        solicited: false,
+        migrated: false,
+        partition,
+        fecn: false,
+        becn,
+        queue_pair,
+        wants_ack: false,
+        sequence: low(sequence),
+    };
+    let packet = |ecn, bth, payload| RoceFrame {
+        envelope,
+        ip: ip(ecn),
+        source_port,
+        has_checksum: false,
+        bth,
+        payload,
+    };
+    let (sequence, ecn) = match frame.body {
+        Body::Data { sequence, tag } => {
+            (sequence, if tag == MARKED { Ecn::Congested } else { Ecn::Capable0 })
+        }
+        // What is acknowledged last, or is missing; BECN where frames came marked. Syndrome and message number are in
+        // the extended header.
+        Body::Ack { below, gap, marked } => {
+            let bth = bth(Opcode::ACKNOWLEDGE, if gap { below } else { below.wrapping_sub(1) }, marked);
+            let extended = if gap { &OUT_OF_SEQUENCE } else { &ACKNOWLEDGED };
+            return Ok(AnyFrame::Roce(packet(Ecn::Incapable, bth, extended)));
+        }
+        _ => {
+            return Ok(AnyFrame::Cnp(CnpFrame {
+                envelope,
+                ip: ip(Ecn::Incapable),
+                source_port,
+                has_checksum: false,
+                queue_pair,
+                partition,
+                migrated: false,
+            }));
+        }
+    };
+    let frame_of = |payload| packet(ecn, bth(Opcode::WRITE_MIDDLE, sequence, false), payload);
+    let mut octets = [0; ROOM];
+    let least = frame_of(&[]).emit(&mut octets).map_err(|error| error.to_string())?;
+    // A payload is padded to four octets, and a frame of odd length has that much less of it.
+    let room = usize::from(frame.length).saturating_sub(least + CHECK_SEQUENCE) & !3;
+    Ok(AnyFrame::Roce(frame_of(&NOTHING[..room])))
+}
+
+/// Extended headers of acknowledgements: an ACK without a limit of credits, and a NAK for a sequence error.
+static ACKNOWLEDGED: [u8; 4] = [0x1f, 0, 0, 0];
+static OUT_OF_SEQUENCE: [u8; 4] = [0x60, 0, 0, 0];
+
+/// The address of a node in 10.0.0.0/8.
+fn address(node: u32) -> Ipv4Addr {
+    let [_, a, b, c] = (node + 1).to_be_bytes();
+    Ipv4Addr::new(10, a, b, c)
+}
+
 /// What a frame carries behind the EtherType for experiments: its flow, its number and its tag, or what stands in the
 /// place of those in messages whose format is not known.
 fn payload(frame: &Frame) -> [u8; 12] {
@@ -160,7 +258,8 @@ fn payload(frame: &Frame) -> [u8; 12] {
             (u32::from_be_bytes([a, b, c, d]), point)
         }
         Body::Probe { worst, is_back } => (u32::from(worst.cast_unsigned()), u32::from(is_back)),
-        Body::Cnm { .. } | Body::Becn | Body::Pause { .. } | Body::Pfc { .. } => (0, 0),
+        Body::Ack { below, gap, marked } => (below, u32::from(gap) << 1 | u32::from(marked)),
+        Body::Cnm { .. } | Body::Becn | Body::Cnp | Body::Pause { .. } | Body::Pfc { .. } => (0, 0),
     };
     let mut payload = [0; 12];
     payload[..4].copy_from_slice(&frame.flow.to_be_bytes());

@@ -1,6 +1,6 @@
 //! What a message takes on an idle network: what its slowdown is measured against.
 
-use super::plan::{HostId, NodeId, Plan, Source};
+use super::plan::{Completion, HostId, NodeId, Plan, Source};
 use crate::topology::Routes;
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
 
@@ -31,7 +31,8 @@ impl<'a> Paths<'a> {
     }
 
     /// The time from the start of a message of this source to the arrival of its last octet, if nothing else is sent: its
-    /// frames leave one after the other, and each link passes one on when it has all of it. `None` where there is no
+    /// frames leave one after the other, and each link passes one on when it has all of it. Where a message is complete
+    /// once it is acknowledged, the way back counts too. `None` where there is no
     /// way, or where frames travel as cells.
     ///
     /// One of the shortest paths is taken for all; they differ in nothing that matters in the networks we make.
@@ -55,14 +56,19 @@ impl<'a> Paths<'a> {
         let rates: Vec<Rate> = links.iter().map(|link| link.rate).collect();
         let whole = source.frame + self.plan.overhead;
         let before_last = message.get().div_ceil(source.frame.get()).saturating_sub(1);
-        let last =
-            Bytes::new((message.get() - before_last * source.frame.get()).max(SHORTEST)) + self.plan.overhead;
-        Some(Duration::from_ps(delays + pipeline(&rates, before_last, whole, last)))
+        let last = Bytes::new(message.get() - before_last * source.frame.get());
+        let last = last.max(self.plan.scheme.shortest_frame()) + self.plan.overhead;
+        let there = delays + pipeline(&rates, before_last, whole, last);
+        let back = match self.plan.transport() {
+            Some(transport) if transport.completion == Completion::Acknowledged => {
+                let acknowledgement = transport.ack_frame + self.plan.overhead;
+                delays + pipeline(&rates, 0, whole, acknowledgement)
+            }
+            _ => 0,
+        };
+        Some(Duration::from_ps(there + back))
     }
 }
-
-/// No frame is shorter than Ethernet's shortest.
-const SHORTEST: u64 = 64;
 
 /// How long it takes, in picoseconds, until `count` whole frames and a last one have passed links of these rates.
 ///

@@ -19,6 +19,11 @@ const TIME: Form = Form::Time(1, MOST_TIME);
 /// A time that may be zero.
 const OFFSET: Form = Form::Time(0, MOST_TIME);
 
+/// A value of DCQCN, and what the paper says.
+const fn dcqcn(name: &'static str, form: Form, value: &'static str, doc: &'static str) -> Key {
+    key("scheme", name, form, Given::PresetOf("paper-40G", value), doc).when(DCQCN)
+}
+
 const fn key(section: &'static str, name: &'static str, form: Form, given: Given, doc: &'static str) -> Key {
     Key { section, name, form, words: &[], given, when: &[], doc, source: "" }
 }
@@ -76,6 +81,10 @@ const ECM_ALONE: &[When] = &[Is("kind", &["ecm"])];
 const E2CM: &[When] = &[Is("kind", &["e2cm"])];
 const QCN_2007: &[When] = &[Is("kind", &["qcn2007"])];
 const QCN_2007_POINTS: &[When] = &[Is("kind", &["qcn2007", "qcn-probe"])];
+const ECN: &[When] = &[Has(&["ecn"])];
+const DCTCP: &[When] = &[Is("kind", &["dctcp"])];
+const RELIABLE: &[When] = &[Is("transport.kind", &["go-back-n"])];
+const DCQCN: &[When] = &[Is("kind", &["dcqcn"])];
 const QCN_PROBE: &[When] = &[Is("kind", &["qcn-probe"])];
 const PROBES: &[When] = &[Is("kind", &["e2cm", "qcn-probe"])];
 const IB_CC: &[When] = &[Is("kind", &["ib-cc"])];
@@ -100,6 +109,8 @@ const CORRELATED: &[When] = &[Is("metric", &["correlation", "correlation-rising"
 const COMPARING: &[When] = &[Is("kind", &["scatter", "cross-correlation"])];
 const RECOVERY: &[When] = &[Is("metric", &["recovery"])];
 const OF_MESSAGES: &[When] = &[Is("metric", &["completion", "slowdown", "finished"])];
+const SLOWDOWNS: &[When] = &[Is("kind", &["slowdown"])];
+const BESIDE: &[When] = &[Is("kind", &["slowdown"]), Has(&["beside"])];
 const SETTLED: &[When] = &[Is("metric", &["settled"])];
 
 const MIB: &str = "802.1Q 32 (802.1Qau), IEEE8021-CN-MIB";
@@ -111,6 +122,10 @@ const RZ_ARRAY: &str = "Unbiased QCN for Scalable Server-Fabrics (RZ 3880), sect
 const IBM_2007: &str = "2-point QCN vs ECM (IBM 2007), Simulation Parameters";
 const IBM_2007_STALE: &str = "2-point QCN vs ECM (IBM 2007), Stale CPIDs";
 const IBA: &str = "IBA annex A10";
+const DCQCN_PAPER: &str = "Congestion Control for Large-Scale RDMA Deployments (SIGCOMM 2015), section 5";
+const DCQCN_NIC: &str = "NVIDIA's DCQCN parameter pages";
+const RFC_8257: &str = "RFC 8257 (Data Center TCP), section 4.2";
+const IBA_RC: &str = "InfiniBand 9.7 (reliable connections)";
 const PAUSE: &str = "802.3 Annex 31B, 802.1Qbb";
 
 #[rustfmt::skip] // one key a line or two reads as the table it is
@@ -216,12 +231,27 @@ pub(super) const KEYS: &[Key] = &[
     key("switch", "weights", Form::Counts(1, 255), Required, "Frames at a turn, for each of the eight priorities from 0.").when(&[Is("schedule", &["wrr"])]),
     key("switch", "weights", Form::Sizes(1, U32), Required, "Octets at a turn, for each of the eight priorities from 0.").when(&[Is("schedule", &["drr"])]),
 
-    key("adapter", "queueing", Form::Word(&["per-destination", "fifo", "one-queue"]), By("per-destination"), "How frames wait: a queue per destination served in turn; one queue and a set-aside queue for each flow that a limiter holds; or one queue alone, where the first frame holds up the rest."),
+    key("switch", "ecn", Form::Table, Optional("outputs mark nothing"), "When output queues mark frames whose ends understand marks."),
+    key("switch", "ecn.low", Form::Size(0, MOST_SIZE), Required, "Up to this queue length nothing is marked (K_min).").when(ECN).source(DCQCN_PAPER),
+    key("switch", "ecn.high", SIZE, Required, "Above this queue length everything is marked (K_max); where it is `low`, marking is a step.").when(ECN).source(DCQCN_PAPER),
+    key("switch", "ecn.most", Form::Share, By("1%"), "Share of frames that is marked at `high` itself (P_max); between the two it grows in a line.").when(ECN).source(DCQCN_PAPER),
+    key("switch", "ecn.at", Form::Word(&["arrival", "departure"]), By("arrival"), "Whether a frame is marked by the queue it finds, itself included, or by the one it leaves behind.").when(ECN),
+
+    key("adapter", "queueing", Form::Word(&["per-destination", "per-flow", "fifo", "one-queue"]), By("per-destination"), "How frames wait: a queue per destination, or per flow, served in turn; one queue and a set-aside queue for each flow that a limiter holds; or one queue alone, where the first frame holds up the rest."),
     key("adapter", "queue_limit", SIZE, By("none"), "The most that waits in one queue; a source that finds it full is held back, and what it had is not offered.").or(&["none"]).source(IBM_2007),
     key("adapter", "limiter", Form::Word(&["destination", "flow", "host"]), By("destination"), "What shares a rate limiter."),
     key("adapter", "pacer", Form::Word(&["whole-frame", "any-token"]), By("whole-frame"), "When a limited queue may send: when its tokens cover the frame, or while any token is left.").source("NetFPGA QCN, token bucket rate limiter"),
     key("adapter", "pacer_depth", Form::Size(0, MOST_SIZE), By("0B"), "Most octets of credit that a limited queue saves up while it is held or empty."),
     key("adapter", "reaction_delay", OFFSET, By("0s"), "Time from the arrival of a notification until the limiter acts on it."),
+    key("adapter", "transport.kind", Form::Word(&["none", "go-back-n"]), By("none"), "Whether frames are acknowledged: not at all, or as reliable connections do, which take frames in order only and on a loss send everything from there again."),
+    key("adapter", "transport.timeout", Form::Time(1_000_000, MOST_TIME / 1000), By("1048576ns"), "Time without progress after which everything not acknowledged is sent again.").when(RELIABLE).source(IBA_RC),
+    key("adapter", "transport.doublings", Form::Count(0, 32), By("0"), "How often that time doubles while nothing gets through.").when(RELIABLE),
+    key("adapter", "transport.ack_every", Form::Count(1, U32), By("1"), "Frames to one acknowledgement; the last of a message has one at once.").when(RELIABLE),
+    key("adapter", "transport.nak_interval", TIME, By("none"), "Least time before the same frame is called missing again; `none` calls it once, and the timeout does the rest.").or(&["none"]).when(RELIABLE).source(IBA_RC),
+    key("adapter", "transport.window", SIZE, By("none"), "The most octets of a flow that are on their way.").or(&["none"]).when(RELIABLE),
+    key("adapter", "transport.ack_frame", Form::Size(70, 16_384), By("70B"), "Length of an acknowledgement.").when(RELIABLE).source("InfiniBand A17 (RoCEv2)"),
+    key("adapter", "transport.ack_priority", Form::Count(0, 7), By("data"), "Priority of acknowledgements; `data` is that of what they acknowledge.").or(&["data"]).when(RELIABLE),
+    key("adapter", "transport.complete", Form::Word(&["delivered", "acknowledged"]), By("delivered"), "When a flow of a size is complete: when its receiver has it all, or when its sender knows.").when(RELIABLE),
     key("adapter", "receive.service", LINE_RATE, By("line"), "How fast frames are taken in; `line` is as fast as they come.").or(&["line"]),
     key("adapter", "receive.buffer", SIZE, By("none"), "Room for frames that wait for service; `none` is no limit.").or(&["none"]),
     key("adapter", "receive.pause", Form::Table, Optional("a host never stops its switch"), "When a host stops its switch."),
@@ -229,7 +259,7 @@ pub(super) const KEYS: &[Key] = &[
     key("adapter", "receive.pause.go", SIZE, Required, "A host whose receive buffer holds less than this lets its switch go again.").when(RECEIVE_PAUSE).source(PAUSE),
     key("adapter", "receive.pause.quanta", Form::Count(1, 65_535), By("65535"), "The pause asked for at a time, in units of 512 bit times.").when(RECEIVE_PAUSE).source("802.3 31B.2"),
 
-    key("scheme", "kind", Form::Word(&["none", "qcn", "af-qcn", "fqcn", "ecm", "e2cm", "qcn2007", "qcn-probe", "ib-cc"]), By("none"), "The congestion control: none, QCN, QCN with congestion points that measure flows and mix in their shares (AF-QCN) or tell all who bring too much (FQCN), ECM, ECM with probes (E2CM), QCN as it was in 2007, QCN with good news from probes, or InfiniBand's."),
+    key("scheme", "kind", Form::Word(&["none", "qcn", "af-qcn", "fqcn", "ecm", "e2cm", "qcn2007", "qcn-probe", "ib-cc", "dcqcn", "dctcp"]), By("none"), "The congestion control: none, QCN, QCN with congestion points that measure flows and mix in their shares (AF-QCN) or tell all who bring too much (FQCN), ECM, ECM with probes (E2CM), QCN as it was in 2007, QCN with good news from probes, InfiniBand's, DCQCN, or DCTCP."),
     key("scheme", "preset", Form::Preset, Optional("the profile's numbers, or those of `standard-10G`"), "Where the numbers below come from, unless stated.").when(QCN),
     key("scheme", "profile", Form::Word(&["standard", "pseudo-code"]), Optional("as the preset reads it"), "Which reading of QCN: the standard's machines, or the pseudo-code 2.2 and 2.3. With a preset it sets the four switches in which they differ, without one all numbers.").when(QCN).source("802.1Q 32; QCN pseudo-code 2.2"),
     key("scheme", "placement", Form::Word(&["output", "input", "both"]), By("output"), "Where congestion points are: at the outputs of switches as in the standard, at their inputs, or both.").when(QCN).source(RZ),
@@ -303,6 +333,36 @@ pub(super) const KEYS: &[Key] = &[
     key("scheme", "cnm_priority", Form::Count(0, 7), By("6"), "Priority of what is told to sources; not one that data uses.").when(NOT_QCN),
     key("scheme", "cnm_frame", FRAME, By("64B"), "Length of what is told to sources.").when(NOT_QCN),
 
+    key("scheme", "preset", Form::Word(&["paper-40G", "nic-100G", "hpcc-100G"]), By("paper-40G"), "Where the numbers below come from, unless stated: the paper, the factory settings of network adapters, or the simulator of HPCC. The first cuts at each notification and counts octets beside time; the other two cut and estimate by clocks, and count time alone.").when(DCQCN),
+    dcqcn("cnp_interval", OFFSET, "50us", "Least time between two notifications to a flow (N, min_time_between_cnps); `0s` answers every mark.").source(DCQCN_PAPER),
+    dcqcn("min_rate", RATE, "40Mb/s", "A limiter never goes below this (rpg_min_rate).").source(DCQCN_PAPER),
+    dcqcn("gain", Form::Share, "1/256", "What part of its way the estimate of congestion goes at a time (g, dce_tcp_g).").source(DCQCN_PAPER),
+    dcqcn("initial_alpha", Form::Share, "100%", "What the estimate begins with (initial_alpha_value).").source(DCQCN_PAPER),
+    dcqcn("alpha_rule", Form::Word(&["after-cut", "before-cut", "each-period"]), "after-cut", "When the estimate rises: after the cut of a notification, before it, or once each `alpha_period` in which one came.").source(DCQCN_NIC),
+    dcqcn("alpha_period", Form::Time(1_000, MOST_TIME / 1000), "55us", "Time without notifications after which the estimate falls, again and again (K, dce_tcp_rtt).").source(DCQCN_PAPER),
+    dcqcn("cut_period", Form::Time(0, MOST_TIME / 1000), "0ps", "Notifications are acted upon once in this time (rate_reduce_monitor_period); `0s` is each at once.").source(DCQCN_NIC),
+    dcqcn("min_decrease", Form::Percent(1, 100), "50%", "What a single cut leaves at the least (rpg_min_dec_fac).").source(DCQCN_NIC),
+    dcqcn("first_rate", RATE, "none", "What the first notification of a flow sets its rate to, before any cut (rate_to_set_on_first_cnp).").or(&["none"]).source(DCQCN_NIC),
+    dcqcn("clamp", Form::Word(&["every-cut", "after-byte-cycle", "after-any-cycle"]), "every-cut", "Which cuts make the rate before them the goal of the climb: every one, or the first since a byte cycle or any cycle ended (clamp_tgt_rate).").source(DCQCN_NIC),
+    dcqcn("time_reset", Form::Time(1_000, MOST_TIME / 1000), "55us", "Length of a time cycle (T, rpg_time_reset).").source(DCQCN_PAPER),
+    dcqcn("byte_reset", Form::Size(1, U32), "10MB", "Octets of a byte cycle (B, rpg_byte_reset); `none` lets time alone count.").or(&["none"]).source(DCQCN_PAPER),
+    dcqcn("threshold", Form::Count(1, U32), "5", "Cycles of fast recovery (F, rpg_threshold).").source(DCQCN_PAPER),
+    dcqcn("counts_ending_cycle", Form::Flag, "true", "Whether the cycle that ends counts among those that `threshold` is held against."),
+    dcqcn("ai_rate", RATE, "40Mb/s", "Step of additive increase (R_AI, rpg_ai_rate).").source(DCQCN_PAPER),
+    dcqcn("hai_rate", RATE, "400Mb/s", "Step of hyper increase (R_HAI, rpg_hai_rate).").source(DCQCN_NIC),
+    dcqcn("hai_grows", Form::Flag, "true", "Whether the steps of hyper increase grow from cycle to cycle: once, twice, three times `hai_rate`."),
+    dcqcn("target_capped", Form::Flag, "false", "Whether the goal of the climb is held to the port's rate."),
+    key("scheme", "cnps", Form::Word(&["packets", "in-acks"]), By("packets"), "How notifications travel: each as a packet of its own, or in the next acknowledgement, where adapters have a `transport`.").when(DCQCN),
+    key("scheme", "cnp_priority", Form::Count(0, 7), By("6"), "Priority of congestion notification packets; not one that data uses.").when(DCQCN).source(DCQCN_NIC),
+    key("scheme", "cnp_frame", Form::Size(82, 16_384), By("82B"), "Length of a congestion notification packet: 74 octets, its VLAN tag and its check sequence.").when(DCQCN).source("InfiniBand A17 (RoCEv2)"),
+
+    key("scheme", "gain", Form::Share, By("1/16"), "What part of its way the estimate of congestion goes each window (g).").when(DCTCP).source(RFC_8257),
+    key("scheme", "initial_alpha", Form::Share, By("100%"), "What the estimate begins with.").when(DCTCP).source(RFC_8257),
+    key("scheme", "segment", FRAME, By("1500B"), "What windows are counted in: the length of a frame.").when(DCTCP),
+    key("scheme", "initial_window", Form::Count(1, 1_000_000), By("10"), "Segments a flow begins with.").when(DCTCP).source("RFC 6928"),
+    key("scheme", "min_window", Form::Count(1, 1_000_000), By("2"), "The least segments of a window.").when(DCTCP),
+    key("scheme", "max_window", Form::Count(1, 1_000_000), By("1000"), "The most, where `adapter.transport.window` does not say.").when(DCTCP),
+
     key("traffic", "from", Form::Names, Required, "The senders: a host, a list of hosts, or `*` for all.").when(FRAMED),
     key("traffic", "from", Form::Names, By("*"), "The hosts that take part: a list of hosts, or `*` for all.").when(DEALT),
     key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; `+4` for the host four places on, counted round; or `permutation` for one other host each, scrambled. With several, each frame draws one.").when(FRAMED),
@@ -328,7 +388,7 @@ pub(super) const KEYS: &[Key] = &[
     key("traffic", "cluster_size", Form::Count(2, 100_000), Required, "Hosts of a cluster.").when(&[Is("pattern", &["flows"]), Has(&["clusters"])]),
     key("traffic", "incasts", Form::Count(1, 100_000), Required, "How many receivers there are, dealt at random; those that `clusters` of the same draw take come last.").when(INCASTS),
     key("traffic", "fan_in", Form::Count(1, 100_000), Required, "Senders to each of them.").when(INCASTS),
-    key("traffic", "draw", Form::Count(0, MOST), By("1"), "What is dealt and drawn follows from this number, and not from the seed of a run: all seeds send the same flows.").when(DEALT),
+    key("traffic", "draw", Form::Count(0, MOST), By("seed"), "What is dealt and drawn follows from this number, and is the same under all seeds; `seed` lets each seed of the run draw its own.").or(&["seed"]).when(DEALT),
     key("traffic", "file", Form::Text, Required, "A table of flows with the columns `start_ns` (or another unit), `from`, `to`, `bytes` and if it likes `priority`; or a `flow.txt` as the HPCC simulator and its relatives read it.").when(TRACE),
     key("traffic", "zero", OFFSET, By("0s"), "The time of the trace at which the run begins.").when(TRACE),
     key("traffic", "header", Form::Size(0, 1000), By("0B"), "Octets of each frame that are not payload of its flow.").when(LISTED),
@@ -383,5 +443,7 @@ pub(super) const KEYS: &[Key] = &[
     key("figure", "runs", Form::Word(&["all", "first"]), By("all"), "Of which runs: the middle of all and their spread, or the one of the first seed."),
     key("figure", "with", Form::Text, Required, "The port or input whose queue the flows are compared with.").when(COMPARING),
     key("figure", "step", TIME, By("10ms"), "Length of the steps by which they are compared.").when(COMPARING),
+    key("figure", "beside", Form::Text, Optional("nothing of others is drawn"), "A table of flow completion times that somebody else measured, with the columns `bytes`, `fct_ns` and `standalone_ns`, whose slowdowns are drawn too.").when(SLOWDOWNS),
+    key("figure", "beside_name", Form::Text, By("theirs"), "What they are called.").when(BESIDE),
     key("figure", "over", Form::Window, Optional("the whole run"), "The part of the run it shows."),
 ];

@@ -93,6 +93,8 @@ pub enum Given {
     Default(&'static str),
     /// What the scheme's preset or profile says; the standard's value is shown.
     Preset(&'static str),
+    /// What the scheme's preset says; that of the one named first is shown.
+    PresetOf(&'static str, &'static str),
     /// Nothing; what that means.
     Optional(&'static str),
 }
@@ -141,6 +143,7 @@ impl Given {
             Given::Required => "required".to_owned(),
             Given::Default(value) => format!("`{value}`"),
             Given::Preset(value) => format!("by preset; `{value}` in `standard-10G`"),
+            Given::PresetOf(preset, value) => format!("by preset; `{value}` in `{preset}`"),
             Given::Optional(meaning) => format!("none: {meaning}"),
         }
     }

@@ -5,6 +5,7 @@
 //! checked against the registry of keys (`keys.rs`, `section.rs`), and the `plan_*.rs` make a plan of it and hold
 //! its parts against each other. All that is wrong is said at once, by line.
 
+mod beside;
 mod catalog;
 mod configurations;
 mod explain;
@@ -16,6 +17,7 @@ pub mod plan;
 mod plan_changes;
 mod plan_checks;
 mod plan_claims;
+mod plan_dcqcn;
 mod plan_flows;
 mod plan_network;
 mod plan_nodes;
@@ -23,6 +25,7 @@ mod plan_schemes;
 mod plan_traffic;
 mod problem;
 mod reading;
+pub mod redraw;
 mod section;
 #[cfg(test)]
 mod tests;

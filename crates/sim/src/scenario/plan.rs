@@ -2,9 +2,10 @@
 //!
 //! A plan is plain data and complete: the model is built from it and a seed, and from nothing else.
 
+use quell_proto::control::ecn::MarkingConfig;
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
-use quell_proto::control::{af_qcn, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
+use quell_proto::control::{af_qcn, dcqcn, dctcp, e2cm, ecm, go_back_n, ib_cc, qcn, qcn_probe, qcn2007};
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 
 /// Index of a host in [`Plan::hosts`].
@@ -59,6 +60,8 @@ pub struct Plan {
     pub flows: Vec<Flow>,
     /// What puts frames into the adapters.
     pub sources: Vec<Source>,
+    /// How flows and sources are drawn anew for each seed ([`Plan::under`]), where they are.
+    pub redraw: Option<Box<super::redraw::Redraw>>,
     /// What changes while it runs; sorted by time.
     pub changes: Vec<Change>,
     /// The congestion control.
@@ -92,8 +95,36 @@ pub struct Adapter {
     pub pacer_depth: Bytes,
     /// Time from the arrival of a notification until the limiter acts on it.
     pub reaction_delay: Duration,
+    /// How frames are acknowledged, and sent again; the same in all hosts. `None`: they are not.
+    pub transport: Option<Transport>,
     /// The receiving side.
     pub receive: Receive,
+}
+
+/// How frames are acknowledged, and sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transport {
+    /// The sending end of a flow.
+    pub sender: go_back_n::SenderConfig,
+    /// The receiving end.
+    pub receiver: go_back_n::ReceiverConfig,
+    /// The most octets of a flow that are on their way, if there is a limit.
+    pub window: Option<Bytes>,
+    /// Length of an acknowledgement, from destination address to check sequence.
+    pub ack_frame: Bytes,
+    /// Priority of acknowledgements; `None`: that of their data.
+    pub ack_priority: Option<Priority>,
+    /// When a message is complete.
+    pub completion: Completion,
+}
+
+/// When a message is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// When its receiver has it.
+    Delivered,
+    /// When its sender knows that.
+    Acknowledged,
 }
 
 /// How frames wait in an adapter.
@@ -101,6 +132,8 @@ pub struct Adapter {
 pub enum AdapterQueueing {
     /// One queue per destination, served round robin.
     PerDestination,
+    /// One queue per flow, served round robin, as adapters keep one for each queue pair.
+    PerFlow,
     /// One queue for everything, and a set-aside queue for each flow that a limiter holds.
     FifoWithSetAside,
     /// One queue for everything, and nothing else: who stands first holds up the rest, even where limiters hold
@@ -141,6 +174,26 @@ pub struct Switch {
     pub flow_control: FlowControl,
     /// How the eight priorities of a port share it.
     pub schedule: Schedule,
+    /// Whether and when its output queues mark frames of data (ECN). Only ends that understand marks have theirs marked.
+    pub marking: Option<Marking>,
+}
+
+/// How the output queues of a switch mark frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marking {
+    /// Which frames, by the length of the queue.
+    pub curve: MarkingConfig,
+    /// By its length at which moment.
+    pub at: MarkedAt,
+}
+
+/// The moment at which a frame is marked or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkedAt {
+    /// When it comes to wait: by what is there, itself included.
+    Arrival,
+    /// When it leaves: by what it leaves behind.
+    Departure,
 }
 
 /// Where frames wait in a switch.
@@ -277,6 +330,16 @@ pub struct Fabric {
 }
 
 impl Plan {
+    /// How frames are acknowledged and sent again, if they are.
+    pub fn transport(&self) -> Option<&Transport> {
+        self.hosts.first()?.adapter.transport.as_ref()
+    }
+
+    /// When messages are complete.
+    pub fn completion(&self) -> Completion {
+        self.transport().map_or(Completion::Delivered, |transport| transport.completion)
+    }
+
     /// How long acknowledgements take inside a fabric, if leaves keep copies for them.
     pub(crate) fn acknowledge_latency(&self) -> Option<Duration> {
         let stages = self.switches.iter().filter_map(|leaf| match &leaf.buffering {
@@ -456,6 +519,10 @@ pub enum Scheme {
     E2cm(E2cm),
     /// QCN whose sources learn good news from probes.
     QcnProbe(QcnProbe),
+    /// DCQCN.
+    Dcqcn(Dcqcn),
+    /// DCTCP, over a transport; `max_window` holds where that has no window of its own.
+    Dctcp(dctcp::Config),
 }
 
 impl Scheme {
@@ -470,7 +537,7 @@ impl Scheme {
     /// How what it tells sources travels.
     pub fn messages(&self) -> Option<Messages> {
         match self {
-            Scheme::None => None,
+            Scheme::None | Scheme::Dctcp(_) => None,
             Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => {
                 Some(Messages { priority: qcn.cnm_priority, frame: qcn.cnm_frame })
             }
@@ -479,18 +546,31 @@ impl Scheme {
             Scheme::IbCc(ib) => Some(ib.messages),
             Scheme::E2cm(e2cm) => Some(e2cm.messages),
             Scheme::QcnProbe(qcn) => Some(qcn.messages),
+            Scheme::Dcqcn(dcqcn) => Some(dcqcn.messages),
         }
+    }
+
+    /// The shortest frame of data there can be, from destination address to check sequence: Ethernet's, or the headers
+    /// that ends which understand marks put around nothing (VLAN tag, IPv4, UDP, InfiniBand's).
+    pub fn shortest_frame(&self) -> Bytes {
+        Bytes::new(if self.understands_marks() { 18 + 20 + 8 + 12 + 4 + 4 } else { 64 })
+    }
+
+    /// Whether its ends understand marks of switches (ECN).
+    pub fn understands_marks(&self) -> bool {
+        matches!(self, Scheme::Dcqcn(_) | Scheme::Dctcp(_))
     }
 
     /// The rate below which no limiter goes, where the scheme states one.
     pub fn min_rate(&self) -> Option<Rate> {
         match self {
-            Scheme::None | Scheme::IbCc(_) => None,
+            Scheme::None | Scheme::IbCc(_) | Scheme::Dctcp(_) => None,
             Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => Some(qcn.reaction.min_rate),
             Scheme::Ecm(ecm) => Some(ecm.reaction.min_rate),
             Scheme::Qcn2007(qcn) => Some(qcn.reaction.min_rate),
             Scheme::E2cm(e2cm) => Some(e2cm.reaction.ecm.min_rate),
             Scheme::QcnProbe(qcn) => Some(qcn.reaction.min_rate),
+            Scheme::Dcqcn(dcqcn) => Some(dcqcn.reaction.min_rate),
         }
     }
 }
@@ -546,6 +626,19 @@ pub struct QcnProbe {
     pub reaction: qcn_probe::ReactionConfig,
     /// Its messages, and the probes.
     pub messages: Messages,
+}
+
+/// DCQCN as a network runs it; who marks is up to the switches ([`Switch::marking`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dcqcn {
+    /// The receivers.
+    pub notification: dcqcn::NotificationConfig,
+    /// The senders; `max_rate` is replaced by the rate of the port it stands at.
+    pub reaction: dcqcn::ReactionConfig,
+    /// The congestion notification packets.
+    pub messages: Messages,
+    /// Whether acknowledgements carry notifications, and there are no packets for them.
+    pub in_acknowledgements: bool,
 }
 
 /// InfiniBand's congestion control as a network runs it.

@@ -1,7 +1,10 @@
 //! What can only be wrong between sections: a threshold against a buffer, a rate against a link.
 
 use super::catalog::{mean_bps, port_names};
-use super::plan::{Buffering, CulpritSearch, FlowControl, Link, NodeId, Plan, QueueLimit, StopRule, What};
+use super::plan::{
+    AdapterQueueing, Buffering, CulpritSearch, FlowControl, Link, NodeId, Pattern, Plan, QueueLimit, Receive,
+    Scheme, StopRule, What,
+};
 use super::problem::Log;
 use super::section::Section;
 use super::value::Origin;
@@ -32,6 +35,8 @@ pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     receivers(plan, places, longest, longest.max(cnm), log);
     pause_or_pfc(plan, places, log);
     scheme(plan, places, log);
+    marking(plan, places, log);
+    transport(plan, places, log);
     culprit_array(plan, places, log);
     loads(plan, places, log);
     deadlocks(plan, places, log);
@@ -447,12 +452,13 @@ fn headroom_missing(
 
 fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     let Some(messages) = plan.scheme.messages() else { return };
+    let key = if plan.scheme.understands_marks() { "cnp_priority" } else { "cnm_priority" };
     if let Some(flow) = plan.flows.iter().position(|flow| flow.priority == messages.priority) {
-        let path = places.scheme.path_of("cnm_priority");
+        let path = places.scheme.path_of(key);
         let message =
             format!("`{path}` is {}, which `{}` uses for data", messages.priority, plan.flows[flow].name);
-        let origin = if places.scheme.is_stated("cnm_priority") {
-            places.scheme.origin_of("cnm_priority")
+        let origin = if places.scheme.is_stated(key) {
+            places.scheme.origin_of(key)
         } else {
             places.flows[flow].origin_of("priority")
         };
@@ -476,6 +482,116 @@ fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     );
     for error in parts {
         log.wrong(&places.scheme.origin, error.to_string());
+    }
+}
+
+/// What a transport needs of its host, its sources and its scheme.
+fn transport(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    let Some(transport) = plan.transport() else {
+        let wants = match plan.scheme {
+            Scheme::Dctcp(_) => Some(("kind", "a window counts what is acknowledged, and nothing is")),
+            Scheme::Dcqcn(it) if it.in_acknowledgements => {
+                Some(("cnps", "notifications travel in acknowledgements, and there are none"))
+            }
+            _ => None,
+        };
+        if let Some((key, message)) = wants {
+            let hint = "set `adapter.transport.kind` to `go-back-n`";
+            log.wrong(places.scheme.origin_of(key), message).hint(hint);
+        }
+        return;
+    };
+    let adapter = places.adapter;
+    let mut wrong = |key: &'static str, message: &str, hint: &str| {
+        log.wrong(adapter.origin_of(key), message.to_owned()).hint(hint.to_owned());
+    };
+    if plan.hosts.iter().any(|host| host.adapter.queueing != AdapterQueueing::PerFlow) {
+        wrong(
+            "transport.kind",
+            "a flow that sends again what was lost needs a queue of its own",
+            "set `adapter.queueing` to `per-flow`",
+        );
+    }
+    let drops = |receive: &Receive| receive.buffer.is_some() && receive.pause.is_none();
+    if plan.hosts.iter().any(|host| drops(&host.adapter.receive)) {
+        wrong(
+            "receive.buffer",
+            "a receive buffer that drops would lose what was acknowledged",
+            "state `receive.pause`, or leave the buffer out",
+        );
+    }
+    let dctcp_most = match plan.scheme {
+        Scheme::Dctcp(config) => transport.window.map(|window| (window, config.min_window)),
+        _ => None,
+    };
+    if let Some((window, least)) = dctcp_most.filter(|(window, least)| window < least) {
+        let message = format!("`adapter.transport.window` is {window}, below the least of {least}");
+        wrong("transport.window", &message, "DCTCP's window shrinks to `scheme.min_window` segments");
+    }
+    for source in &plan.sources {
+        let is_on_off = matches!(source.pattern, Pattern::OnOff { .. });
+        if source.flows.len() > 1 || source.multicast || is_on_off {
+            let section = places.flows[source.flows.first().map_or(0, |flow| flow.0 as usize)];
+            let message = format!("frames of `{}` cannot be sent again", section.path);
+            log.wrong(&section.origin, message).hint(
+                "where frames are acknowledged a source has one receiver, or `each` has its own, and does not turn off",
+            );
+            return;
+        }
+    }
+    if let Some(priority) = transport.ack_priority
+        && plan.flows.iter().any(|flow| flow.priority == priority)
+    {
+        let message =
+            format!("`{}` is {priority}, which data uses", adapter.path_of("transport.ack_priority"));
+        log.wrong(adapter.origin_of("transport.ack_priority"), message)
+            .hint("`data` lets acknowledgements have the priority of their data");
+    }
+}
+
+/// Marks that come too late, or from nobody.
+fn marking(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    if !plan.scheme.understands_marks() {
+        return;
+    }
+    if plan.switches.iter().all(|switch| switch.marking.is_none()) {
+        let message = "no switch marks anything, so that no flow is ever slowed down";
+        log.warn(
+            places.scheme.origin_of("kind"),
+            message,
+            "state `switch.ecn`, such as { low = \"5kB\", high = \"200kB\" }",
+        );
+    }
+    let mut told = BTreeSet::new();
+    for (switch, section) in plan.switches.iter().zip(places.switches) {
+        let Some(marking) = switch.marking else { continue };
+        let (low, path) = (marking.curve.low, section.path_of("ecn.low"));
+        let mut late = |bound: Bytes, what: String| {
+            if low >= bound && told.insert(section.path.clone()) {
+                let message = format!("`{path}` is {low}, and {what} at {bound}: before anything is marked");
+                log.warn(section.origin_of("ecn.low"), message, "marks are meant to make the other rare");
+            }
+        };
+        match switch.flow_control {
+            FlowControl::Pause(StopRule::Static(config)) => {
+                late(config.stop, "inputs stop their peers".into())
+            }
+            FlowControl::Pfc { stop: StopRule::Static(config), .. } => {
+                late(config.stop, "inputs stop their peers".into());
+            }
+            _ => {}
+        }
+        if let Buffering::OutputQueued { queue_limit: QueueLimit::Static(limit), .. } = switch.buffering {
+            late(limit, "queues drop".into());
+        }
+    }
+    let least = plan.scheme.shortest_frame();
+    if let Some(source) = plan.sources.iter().find(|source| source.frame < least) {
+        let flow = source.flows.first().map_or(0, |flow| flow.0 as usize);
+        let section = places.flows[flow];
+        let path = section.path_of("frame");
+        let message = format!("`{path}` is {}, and the headers of RoCEv2 alone take {least}", source.frame);
+        log.wrong(section.origin_of("frame"), message).hint("its ends send RoCEv2, which is where marks are");
     }
 }
 

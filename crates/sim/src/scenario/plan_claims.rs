@@ -1,7 +1,9 @@
 //! `[[expect]]`, `[[fair]]` and `[[figure]]`: what must come out, what would be fair, and what is drawn.
 
+use super::beside;
 use super::configurations::{Axes, Chosen};
 use super::metric::{self, Unit, Words};
+use super::plan_network::{self, Files};
 use super::problem::Log;
 use super::section::Section;
 use super::units::{Ratio, Span};
@@ -29,6 +31,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) flow_series: bool,
     pub(crate) axes: &'a Axes,
     pub(crate) chosen: &'a Chosen,
+    /// Finds a file that the scenario names.
+    pub(crate) files: Files<'a>,
 }
 
 /// Reads one `[[expect]]`.
@@ -193,8 +197,16 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
     let overlay = section.flag("overlay")?;
     let first_run = section.text("runs")? == "first";
     let shows = section.text("shows").map(str::to_owned);
+    let beside = match section.text("beside") {
+        Some(file) => {
+            let text = plan_network::file(section, "beside", file, setting.files, log)?;
+            let name = section.text("beside_name")?;
+            Some(beside::parse(name, file, &text).map_err(|problem| log.note(vec![problem])).ok()?)
+        }
+        None => None,
+    };
     let configurations = Vec::new();
-    Some(FigureSpec { title, shows, kind, of, configurations, overlay, first_run, over, pairing })
+    Some(FigureSpec { title, shows, kind, of, configurations, overlay, first_run, over, pairing, beside })
 }
 
 /// Reads every `[[fair]]` of a configuration; their configurations are filled in later.

@@ -1,20 +1,21 @@
 //! `[switch]`, `[adapter]` and `[scheme]`: what stands at the nodes.
 
 use super::plan::{
-    Adapter, AdapterQueueing, Buffering, CulpritSearch, FlowControl, LimiterScope, OutputStage, Placement,
-    Qcn, QueueLimit, Receive, Schedule, Scheme, StopRule,
+    Adapter, AdapterQueueing, Buffering, Completion, CulpritSearch, FlowControl, LimiterScope, MarkedAt,
+    Marking, OutputStage, Placement, Qcn, QueueLimit, Receive, Schedule, Scheme, StopRule, Transport,
 };
-use super::plan_schemes;
 use super::problem::Log;
 use super::section::Section;
 use super::value::Origin;
-use quell_proto::control::af_qcn;
+use super::{plan_dcqcn, plan_schemes};
+use quell_proto::control::ecn::MarkingConfig;
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
 use quell_proto::control::qcn::{
     CongestionConfig, Culprit, Probe, Profile, Quantiser, ReactionConfig, SearchConfig, preset,
 };
-use quell_proto::units::{Bytes, Duration, Quanta, Rate};
+use quell_proto::control::{af_qcn, go_back_n};
+use quell_proto::units::{Bytes, Duration, Quanta, Rate, Share};
 
 /// What a `[switch]` says, but for the name.
 #[derive(Clone, Debug)]
@@ -22,6 +23,7 @@ pub(crate) struct SwitchParts {
     pub(crate) buffering: Buffering,
     pub(crate) flow_control: FlowControl,
     pub(crate) schedule: Schedule,
+    pub(crate) marking: Option<Marking>,
 }
 
 /// Reads a `[switch]`; `in_use` has a bit for each priority that data uses.
@@ -29,7 +31,13 @@ pub(crate) fn switch(section: &Section, in_use: u8, log: &mut Log) -> Option<Swi
     let buffering = buffering(section, log);
     let flow_control = flow_control(section, in_use, log);
     let schedule = schedule(section, log);
-    Some(SwitchParts { buffering: buffering?, flow_control: flow_control?, schedule: schedule? })
+    let marking = marking(section, log);
+    Some(SwitchParts {
+        buffering: buffering?,
+        flow_control: flow_control?,
+        schedule: schedule?,
+        marking: marking?,
+    })
 }
 
 /// A switch that could not be read, while the rest is checked.
@@ -38,6 +46,7 @@ pub(crate) fn plain_switch() -> SwitchParts {
         buffering: Buffering::Voq { input_memory: None, output: None },
         flow_control: FlowControl::Off,
         schedule: Schedule::Strict,
+        marking: None,
     }
 }
 
@@ -50,6 +59,7 @@ pub(crate) fn plain_adapter() -> Adapter {
         pacer: Rule::WholeFrame,
         pacer_depth: Bytes::ZERO,
         reaction_delay: Duration::ZERO,
+        transport: None,
         receive: Receive { service: None, buffer: None, pause: None },
     }
 }
@@ -158,6 +168,27 @@ fn schedule(section: &Section, log: &mut Log) -> Option<Schedule> {
     Some(Schedule::DeficitRoundRobin(exact))
 }
 
+/// How outputs mark, or `None` inside where they do not.
+#[expect(clippy::option_option, reason = "the outer is a problem already reported, the inner is no marking")]
+fn marking(section: &Section, log: &mut Log) -> Option<Option<Marking>> {
+    if !section.has("ecn") {
+        return Some(None);
+    }
+    let (low, high) = (section.size("ecn.low")?, section.size("ecn.high")?);
+    let most = share(section, "ecn.most")?;
+    if low > high {
+        let path = section.path_of("ecn.low");
+        log.wrong(section.origin_of("ecn.low"), format!("`{path}` is {low}, above `high` at {high}"))
+            .hint("nothing is marked up to `low`, everything above `high`; the two may be the same");
+        return None;
+    }
+    let at = match section.text("ecn.at")? {
+        "departure" => MarkedAt::Departure,
+        _ => MarkedAt::Arrival,
+    };
+    Some(Some(Marking { curve: MarkingConfig { low, high, most }, at }))
+}
+
 /// Reads the `[adapter]`.
 pub(crate) fn adapter(section: &Section, log: &mut Log) -> Option<Adapter> {
     let pause = if section.has("receive.pause") {
@@ -175,6 +206,7 @@ pub(crate) fn adapter(section: &Section, log: &mut Log) -> Option<Adapter> {
         queueing: match section.text("queueing")? {
             "fifo" => AdapterQueueing::FifoWithSetAside,
             "one-queue" => AdapterQueueing::OneQueue,
+            "per-flow" => AdapterQueueing::PerFlow,
             _ => AdapterQueueing::PerDestination,
         },
         queue_limit: unless(section, "queue_limit", "none")?,
@@ -189,8 +221,43 @@ pub(crate) fn adapter(section: &Section, log: &mut Log) -> Option<Adapter> {
         },
         pacer_depth: section.size("pacer_depth")?,
         reaction_delay: section.time("reaction_delay")?,
+        transport: transport(section)?,
         receive: Receive { service, buffer: unless(section, "receive.buffer", "none")?, pause },
     })
+}
+
+/// How frames are acknowledged, or `None` inside where they are not.
+#[expect(
+    clippy::option_option,
+    reason = "the outer is a problem already reported, the inner is no transport"
+)]
+fn transport(section: &Section) -> Option<Option<Transport>> {
+    if section.text("transport.kind")? == "none" {
+        return Some(None);
+    }
+    Some(Some(Transport {
+        sender: go_back_n::SenderConfig {
+            timeout: section.time("transport.timeout")?,
+            most_doublings: u8::try_from(section.count("transport.doublings")?).ok()?,
+        },
+        receiver: go_back_n::ReceiverConfig {
+            ack_every: u32::try_from(section.count("transport.ack_every")?).ok()?,
+            nak_interval: match section.text("transport.nak_interval") {
+                Some(_) => None,
+                None => Some(section.time("transport.nak_interval")?),
+            },
+        },
+        window: unless(section, "transport.window", "none")?,
+        ack_frame: section.size("transport.ack_frame")?,
+        ack_priority: match section.text("transport.ack_priority") {
+            Some(_) => None,
+            None => Some(section.priority("transport.ack_priority")?),
+        },
+        completion: match section.text("transport.complete")? {
+            "acknowledged" => Completion::Acknowledged,
+            _ => Completion::Delivered,
+        },
+    }))
 }
 
 /// Reads the `[scheme]`; also the rows of what a preset filled in.
@@ -202,6 +269,8 @@ pub(crate) fn scheme(section: &Section, rows: &mut Vec<(String, String, Origin)>
         "ib-cc" => return plan_schemes::ib_cc(section),
         "e2cm" => return plan_schemes::e2cm(section),
         "qcn-probe" => return plan_schemes::qcn_probe(section),
+        "dcqcn" => return plan_dcqcn::dcqcn(section, rows),
+        "dctcp" => return plan_dcqcn::dctcp(section),
         _ => {}
     }
     let profile = section.text("profile").map(|name| match name {
@@ -265,15 +334,21 @@ pub(crate) fn scheme(section: &Section, rows: &mut Vec<(String, String, Origin)>
 }
 
 /// Notes each value that a preset or profile gave.
-struct Fill<'a> {
-    section: &'a Section,
-    rows: &'a mut Vec<(String, String, Origin)>,
-    source: String,
-    readings: Option<&'a str>,
+pub(super) struct Fill<'a> {
+    pub(super) section: &'a Section,
+    pub(super) rows: &'a mut Vec<(String, String, Origin)>,
+    pub(super) source: String,
+    pub(super) readings: Option<&'a str>,
 }
 
 impl Fill<'_> {
-    fn put<T>(&mut self, name: &'static str, field: &mut T, stated: Option<T>, show: impl Fn(&T) -> String) {
+    pub(super) fn put<T>(
+        &mut self,
+        name: &'static str,
+        field: &mut T,
+        stated: Option<T>,
+        show: impl Fn(&T) -> String,
+    ) {
         match stated {
             Some(value) => *field = value,
             None => {
@@ -353,12 +428,12 @@ fn fill_reaction(reaction: &mut ReactionConfig, fill: &mut Fill<'_>) -> Option<(
     Some(())
 }
 
-fn choice<T: Copy>(section: &Section, name: &'static str, words: &[(&str, T)]) -> Option<T> {
+pub(super) fn choice<T: Copy>(section: &Section, name: &'static str, words: &[(&str, T)]) -> Option<T> {
     let stated = section.text(name)?;
     words.iter().find(|(word, _)| *word == stated).map(|(_, value)| *value)
 }
 
-fn word<T: PartialEq>(value: &T, words: &[(&str, T)]) -> String {
+pub(super) fn word<T: PartialEq>(value: &T, words: &[(&str, T)]) -> String {
     words.iter().find(|(_, known)| known == value).map_or(String::new(), |(word, _)| (*word).to_owned())
 }
 
@@ -369,6 +444,12 @@ pub(super) fn unless(section: &Section, name: &'static str, no_limit: &str) -> O
         Some(word) if word == no_limit => Some(None),
         _ => section.size(name).map(Some),
     }
+}
+
+/// A part of a whole.
+pub(super) fn share(section: &Section, name: &'static str) -> Option<Share> {
+    let (num, den) = factor(section, name)?;
+    Some(Share { num, den })
 }
 
 fn factor(section: &Section, name: &'static str) -> Option<(u32, u32)> {

@@ -1,11 +1,11 @@
 //! Reads the `[scheme]` of kinds that do not build on QCN.
 
 use super::plan::{E2cm, Ecm, IbCc, Messages, Qcn2007, QcnProbe, Scheme};
-use super::plan_nodes::unless;
+use super::plan_nodes::{share, unless};
 use super::section::Section;
 use quell_proto::control::drift::Drift;
 use quell_proto::control::{e2cm, ecm, ib_cc, qcn_probe, qcn2007};
-use quell_proto::units::{Rate, Share};
+use quell_proto::units::Rate;
 
 /// What a reaction point holds for its port until it is told.
 const LINE: Rate = Rate::from_gbps(10);
@@ -129,9 +129,4 @@ fn drift(section: &Section) -> Option<Option<Drift>> {
         return Some(None);
     }
     Some(Some(Drift { gain: share(section, "drift")?, period: section.time("drift_period")? }))
-}
-
-fn share(section: &Section, name: &'static str) -> Option<Share> {
-    let ratio = section.share(name)?;
-    Some(Share { num: u32::try_from(ratio.above).ok()?, den: u32::try_from(ratio.below).ok()? })
 }

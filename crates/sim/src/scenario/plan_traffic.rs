@@ -4,6 +4,7 @@ use super::keys::MOST_TIME;
 use super::plan::{Flow, FlowId, HostId, NodeId, Pattern, Source};
 use super::plan_network::{Files, Names};
 use super::problem::{Log, suggest};
+use super::redraw::{Recipe, Redraw};
 use super::section::Section;
 use crate::model::stream;
 use crate::topology::Network;
@@ -20,6 +21,9 @@ pub(crate) struct Traffic {
     pub(crate) sources: Vec<Source>,
     /// How often each pair has been named, to tell its flows apart.
     taken: BTreeMap<String, u32>,
+    /// What each seed draws for itself, and the flows that stand for it here.
+    pub(crate) recipes: Vec<Recipe>,
+    pub(crate) redrawn: Vec<std::ops::Range<usize>>,
 }
 
 /// What all traffic of a run has in common.
@@ -30,6 +34,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) lines: &'a [Rate],
     pub(crate) length: Duration,
     pub(crate) overhead: Bytes,
+    /// The first seed.
+    pub(crate) seed: u64,
     /// Finds a file that the scenario names.
     pub(crate) files: Files<'a>,
 }
@@ -143,11 +149,66 @@ impl Traffic {
         Some(())
     }
 
+    /// Takes up traffic where it was left.
+    pub(crate) fn resume(flows: Vec<Flow>, sources: Vec<Source>) -> Traffic {
+        let mut taken = BTreeMap::new();
+        for flow in &flows {
+            *taken.entry(without_number(&flow.name).to_owned()).or_insert(0) += 1;
+        }
+        Traffic { flows, sources, taken, ..Traffic::default() }
+    }
+
+    /// What is not drawn by each seed for itself, and how the rest is. `None` where all is the same.
+    pub(crate) fn redraw(&mut self) -> Option<Box<Redraw>> {
+        let recipes = std::mem::take(&mut self.recipes);
+        if recipes.is_empty() {
+            return None;
+        }
+        let is_drawn = |flow: usize| self.redrawn.iter().any(|range| range.contains(&flow));
+        let mut new = vec![None; self.flows.len()];
+        let (mut flows, mut names) = (Vec::new(), Traffic::default());
+        for (old, flow) in self.flows.iter().enumerate().filter(|(old, _)| !is_drawn(*old)) {
+            new[old] = u32::try_from(flows.len()).ok();
+            let name = names.unique(without_number(&flow.name).to_owned());
+            flows.push(Flow { name, ..flow.clone() });
+        }
+        let renumbered = |source: &Source| {
+            let flows = source.flows.iter().map(|flow| new[flow.0 as usize].map(FlowId));
+            Some(Source { flows: flows.collect::<Option<_>>()?, ..source.clone() })
+        };
+        let sources = self.sources.iter().filter_map(renumbered).collect();
+        Some(Box::new(Redraw { flows, sources, recipes }))
+    }
+
+    /// Numbers the flows of each host in a row, in the order they have; gives back the old number of each. What a host
+    /// knows of its flows is then as long as they are many.
+    pub(crate) fn number_by_sender(&mut self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.flows.len()).collect();
+        order.sort_by_key(|flow| self.flows[*flow].from);
+        let mut new = vec![FlowId(0); order.len()];
+        for (number, old) in (0..).zip(&order) {
+            new[*old] = FlowId(number);
+        }
+        self.flows = order.iter().map(|old| self.flows[*old].clone()).collect();
+        for flow in self.sources.iter_mut().flat_map(|source| &mut source.flows) {
+            *flow = new[flow.0 as usize];
+        }
+        order
+    }
+
     /// The name, with a number from 2 on if it is taken.
     pub(crate) fn unique(&mut self, name: String) -> String {
         let count = self.taken.entry(name.clone()).or_insert(0);
         *count += 1;
         if *count == 1 { name } else { format!("{name}#{count}") }
+    }
+}
+
+/// The name that a flow had before it was told apart from another.
+fn without_number(name: &str) -> &str {
+    match name.rsplit_once('#') {
+        Some((before, number)) if number.parse::<u32>().is_ok_and(|number| number > 1) => before,
+        _ => name,
     }
 }
 

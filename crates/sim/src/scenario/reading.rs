@@ -1,9 +1,10 @@
 //! Reading a scenario: one pass over the file, then one for each configuration.
 
 use super::configurations::{Axes, Chosen};
-use super::plan::{Adapter, Host, Plan, Scheme, Switch, TieBreak};
+use super::plan::{Adapter, Host, HostId, Plan, Scheme, Switch, TieBreak};
 use super::plan_checks::Places;
 use super::plan_claims::Reading;
+use super::plan_network::Files;
 use super::problem::{Log, Place, Problem, Problems, suggest};
 use super::section::Section;
 use super::value::{Data, Origin, Table, Value, from_flag, parse, substitute};
@@ -351,6 +352,7 @@ impl Sections {
             lines: &lines,
             length,
             overhead,
+            seed: self.run.count("seed").unwrap_or(1),
             files: request.base,
         };
         let mut traffic = plan_traffic::Traffic::default();
@@ -359,6 +361,31 @@ impl Sections {
         for section in &self.traffic {
             whole &= traffic.add(section, &setting, log).is_some();
             flow_sections.resize(traffic.flows.len(), section);
+        }
+        let redraw = traffic.redraw();
+        if let Some(redraw) = &redraw {
+            // As every seed has it: what is the same under all of them first.
+            let drawn = std::mem::take(&mut traffic.redrawn);
+            let of_recipes = drawn.iter().map(|flows| flow_sections.get(flows.start).copied());
+            let of_recipes: Vec<Option<&Section>> = of_recipes.collect();
+            let is_fixed = |flow: &usize| !drawn.iter().any(|flows| flows.contains(flow));
+            let fixed: Vec<&Section> =
+                (0..flow_sections.len()).filter(is_fixed).map(|flow| flow_sections[flow]).collect();
+            flow_sections = fixed;
+            traffic = plan_traffic::Traffic::resume(redraw.flows.clone(), redraw.sources.clone());
+            let name = |host: HostId| network.hosts[host.0 as usize].clone();
+            for (recipe, section) in redraw.recipes.iter().zip(of_recipes) {
+                recipe.draw(setting.seed, &mut traffic, &name);
+                flow_sections.extend(
+                    section.map(|it| vec![it; traffic.flows.len() - flow_sections.len()]).unwrap_or_default(),
+                );
+            }
+        }
+        let is_listed =
+            |section: &Section| matches!(section.text("pattern"), Some("flows" | "incasts" | "trace"));
+        if self.traffic.iter().any(is_listed) {
+            let order = traffic.number_by_sender();
+            flow_sections = order.into_iter().map(|old| flow_sections[old]).collect();
         }
         if whole && traffic.flows.is_empty() {
             if !self.top.is_wrong(&["traffic"]) {
@@ -382,6 +409,7 @@ impl Sections {
             tie_break: plan_network::tie_break(&self.topology).unwrap_or(TieBreak::Hash),
             flows: traffic.flows,
             sources: traffic.sources,
+            redraw,
             changes: Vec::new(),
             scheme: scheme.unwrap_or(Scheme::None),
             wire_check: request.wire_check,
@@ -393,6 +421,9 @@ impl Sections {
             plan_changes::change(section, &mut plan, log);
         }
         plan.changes.sort_by_key(|change| change.at);
+        if let Some(redraw) = &mut plan.redraw {
+            redraw.follow(&plan.flows, &plan.sources);
+        }
         let places = Places {
             run: &self.run,
             topology: &self.topology,
@@ -402,8 +433,8 @@ impl Sections {
             flows: &flow_sections,
         };
         plan_checks::check(&plan, &places, log);
-        let (claims, figures) = self.claims(&plan, axes, chosen, log);
-        let fair = self.fair(&plan, axes, chosen, log);
+        let (claims, figures) = self.claims(&plan, axes, chosen, request.base, log);
+        let fair = self.fair(&plan, axes, chosen, request.base, log);
         plan.cuts = cuts(&plan, &claims, &fair, &figures);
         let rows = self.rows(preset_rows);
         let titles = ["title", "shows", "about", "says", "differs"];
@@ -434,8 +465,8 @@ impl Sections {
             let (section, parts) =
                 own.get(name.as_str()).map_or((&self.switch, &general), |own| (own.0, &own.1));
             let parts = parts.clone().unwrap_or_else(plan_nodes::plain_switch);
-            let plan_nodes::SwitchParts { buffering, flow_control, schedule } = parts;
-            (Switch { name: name.clone(), buffering, flow_control, schedule }, section)
+            let plan_nodes::SwitchParts { buffering, flow_control, schedule, marking } = parts;
+            (Switch { name: name.clone(), buffering, flow_control, schedule, marking }, section)
         });
         switches.unzip()
     }
@@ -447,6 +478,7 @@ impl Sections {
         plan: &Plan,
         axes: &Axes,
         chosen: &Chosen,
+        files: Files<'_>,
         log: &mut Log,
     ) -> (Vec<(Stated, Reading)>, Vec<(Stated, FigureSpec)>) {
         let catalog = plan.catalog();
@@ -456,6 +488,7 @@ impl Sections {
             flow_series: plan.flow_series,
             axes,
             chosen,
+            files,
         };
         let stated = |section: &Section| {
             let number = section.path.rsplit('.').next().and_then(|number| number.parse().ok()).unwrap_or(0);
@@ -474,7 +507,14 @@ impl Sections {
     }
 
     /// What each flow ought to get in this configuration.
-    fn fair(&self, plan: &Plan, axes: &Axes, chosen: &Chosen, log: &mut Log) -> Vec<FairShare> {
+    fn fair(
+        &self,
+        plan: &Plan,
+        axes: &Axes,
+        chosen: &Chosen,
+        files: Files<'_>,
+        log: &mut Log,
+    ) -> Vec<FairShare> {
         let catalog = plan.catalog();
         let setting = plan_claims::Setting {
             catalog: &catalog,
@@ -482,6 +522,7 @@ impl Sections {
             flow_series: plan.flow_series,
             axes,
             chosen,
+            files,
         };
         plan_claims::fair(&self.fair, &setting, log)
     }

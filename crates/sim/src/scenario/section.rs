@@ -94,7 +94,7 @@ impl Section {
                     .hint(format!("it is {}: {}", key.form, key.doc));
                 return;
             }
-            (None, Given::Optional(_) | Given::Preset(_)) => return,
+            (None, Given::Optional(_) | Given::Preset(_) | Given::PresetOf(..)) => return,
         };
         if value.text().is_some_and(|text| text.starts_with('$')) {
             self.wrong.push(key.name); // A parameter that is not there: said already.

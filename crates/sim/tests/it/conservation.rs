@@ -131,11 +131,18 @@ pub(crate) fn build(knobs: Knobs) -> Plan {
             2 => Scheme::IbCc(IbCc { messages: messages(&mut draw), ..ib_cc() }),
             3 => Scheme::E2cm(E2cm { messages: messages(&mut draw), ..e2cm() }),
             4 => Scheme::QcnProbe(QcnProbe { messages: messages(&mut draw), ..qcn_probe() }),
+            5 => Scheme::Dcqcn(dcqcn(draw.of(&["paper-40G", "nic-100G", "hpcc-100G"]))),
             _ => Scheme::Qcn(scheme(placement, culprit, &mut draw)),
         };
     }
     for switch in 0..plan.switches.len() {
         furnish(&mut plan, switch, knobs, &priorities, &mut draw);
+    }
+    if plan.scheme.understands_marks() {
+        marks(&mut plan, 3_000, 20_000, draw.of(&[MarkedAt::Arrival, MarkedAt::Departure]));
+        for source in &mut plan.sources {
+            source.frame = source.frame.max(plan.scheme.shortest_frame());
+        }
     }
     for host in 0..plan.hosts.len() {
         equip(&mut plan, host, knobs, &mut draw);

@@ -1,9 +1,10 @@
 //! Small plans, built by hand, for tests that want to know every number in them.
 
+use quell_proto::control::ecn::MarkingConfig;
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseConfig;
 use quell_proto::control::qcn;
-use quell_proto::units::{Bytes, Duration, Instant, Priority, Quanta, Rate};
+use quell_proto::units::{Bytes, Duration, Instant, Priority, Quanta, Rate, Share};
 use quell_record::{Digester, EntityId, Event, EventKind, FlowTotals, Quantity, Sink};
 use quell_sim::kernel::{Broken, Control, Outcome, run};
 use quell_sim::scenario::plan::*;
@@ -39,6 +40,7 @@ pub(crate) fn graph(hosts: u32, switches: u32, ends: &[[NodeId; 2]], rate: Rate,
                 buffering: Buffering::OutputQueued { memory: None, queue_limit: QueueLimit::None },
                 flow_control: FlowControl::Off,
                 schedule: Schedule::Strict,
+                marking: None,
             })
             .collect(),
         links: ends.iter().map(|ends| Link { ends: *ends, rate, delay }).collect(),
@@ -46,6 +48,7 @@ pub(crate) fn graph(hosts: u32, switches: u32, ends: &[[NodeId; 2]], rate: Rate,
         tie_break: TieBreak::First,
         flows: Vec::new(),
         sources: Vec::new(),
+        redraw: None,
         changes: Vec::new(),
         scheme: Scheme::None,
         wire_check: false,
@@ -79,6 +82,7 @@ pub(crate) fn adapter() -> Adapter {
         queue_limit: None,
         pacer_depth: Bytes::ZERO,
         reaction_delay: Duration::ZERO,
+        transport: None,
         receive: Receive { service: None, buffer: None, pause: None },
     }
 }
@@ -161,6 +165,26 @@ pub(crate) fn e2cm() -> E2cm {
 /// QCN of 2007 with good news from probes, and our parameters.
 pub(crate) fn qcn_probe() -> QcnProbe {
     QcnProbe { congestion: Default::default(), reaction: Default::default(), messages: messages() }
+}
+
+/// DCQCN of a preset. Switches have to mark for it to do anything: see [`marks`].
+pub(crate) fn dcqcn(name: &str) -> Dcqcn {
+    let preset = quell_proto::control::dcqcn::preset(name).unwrap();
+    let messages = Messages { priority: Priority::new(6).unwrap(), frame: Bytes::new(82) };
+    Dcqcn {
+        notification: preset.notification,
+        reaction: preset.reaction,
+        messages,
+        in_acknowledgements: false,
+    }
+}
+
+/// Lets all switches mark: nothing up to `low`, all above `high`, and one percent there.
+pub(crate) fn marks(plan: &mut Plan, low: u64, high: u64, at: MarkedAt) {
+    for switch in &mut plan.switches {
+        let (low, high, most) = (Bytes::new(low), Bytes::new(high), Share::percent(1));
+        switch.marking = Some(Marking { curve: MarkingConfig { low, high, most }, at });
+    }
 }
 
 fn messages() -> Messages {

@@ -4,6 +4,9 @@
 use super::{ALPHA, Path, QUEUE, RATE, TARGET, growth};
 use crate::delay::State;
 use crate::outside::{Outside, positive, within};
+use quell_proto::control::dcqcn::{NotificationConfig, ReactionConfig};
+use quell_proto::control::ecn::MarkingConfig;
+use quell_proto::units::{Duration, Share};
 
 /// Parameters of DCQCN's fluid model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +51,31 @@ impl Dcqcn {
             byte_reset: 10e6,
             recovery_cycles: 5.0,
             increase: 40e6,
+        }
+    }
+
+    /// With the parameters of a simulated network's queues and ends. Senders that count no octets have a byte cycle that
+    /// never ends.
+    pub fn of(
+        path: Path,
+        marking: &MarkingConfig,
+        notification: &NotificationConfig,
+        reaction: &ReactionConfig,
+    ) -> Dcqcn {
+        let seconds = |time: Duration| time.ps() as f64 / 1e12;
+        let share = |share: Share| f64::from(share.num) / f64::from(share.den);
+        Dcqcn {
+            path,
+            mark_from: marking.low.get() as f64,
+            mark_all: marking.high.get() as f64,
+            mark_most: share(marking.most),
+            notify_every: seconds(notification.interval),
+            alpha_every: seconds(reaction.alpha_period),
+            alpha_gain: share(reaction.gain),
+            time_reset: seconds(reaction.time_reset),
+            byte_reset: reaction.byte_reset.map_or(f64::INFINITY, |octets| octets.get() as f64),
+            recovery_cycles: f64::from(reaction.threshold),
+            increase: reaction.ai_rate.bps() as f64,
         }
     }
 

@@ -294,6 +294,12 @@ impl ReactionPoint for DcqcnReaction {
     fn limit(&self) -> Option<Rate> {
         self.limited.then(|| self.current.floor())
     }
+
+    /// Not once it was told: the estimate outlives a release, and a cut may be due before there is a limit.
+    #[inline]
+    fn is_spent(&self) -> bool {
+        !self.told
+    }
 }
 
 #[cfg(test)]

@@ -64,6 +64,12 @@ impl Sender {
         self.next
     }
 
+    /// The first frame never sent.
+    #[inline]
+    pub fn fresh(&self) -> u64 {
+        self.fresh
+    }
+
     /// All frames below this have arrived.
     #[inline]
     pub fn acknowledged(&self) -> u64 {

@@ -2,13 +2,16 @@
 
 use crate::scenario::plan::{Adapter, Scheme};
 use quell_proto::control::pacer::Pacer;
-use quell_proto::control::{AnyReaction, Feedback, ReactionPoint, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
+use quell_proto::control::{
+    AnyReaction, Feedback, ReactionPoint, dcqcn, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007,
+};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Instant, Rate};
 
 /// A rate limiter, set up by the first notification and released when its rate is back at the port's.
 #[derive(Debug)]
 pub(super) struct Limiter {
+    /// What steers it; a scheme may remember its flow longer than it limits it.
     reaction: Option<AnyReaction>,
     pacer: Pacer,
     line: Rate,
@@ -26,7 +29,7 @@ impl Limiter {
     /// Whether it holds anything.
     #[inline]
     pub(super) fn is_active(&self) -> bool {
-        self.reaction.is_some()
+        self.pacer.is_limited()
     }
 
     /// Whether it has a reaction point, which wants to know of what is sent.
@@ -43,7 +46,7 @@ impl Limiter {
     /// When a frame of this length may go.
     #[inline]
     pub(super) fn ready_at(&self, frame: Bytes) -> Instant {
-        if self.reaction.is_none() { Instant::START } else { self.pacer.ready_at(frame) }
+        self.pacer.ready_at(frame)
     }
 
     /// A notification came: it may set the limiter up, and good news may release it.
@@ -64,6 +67,8 @@ impl Limiter {
     }
 
     /// A frame left. Says whether that released the limiter.
+    ///
+    /// A pacer that no notification has ever reached is not told: its first frame under a limit may go at once.
     #[inline]
     pub(super) fn on_sent(&mut self, now: Instant, length: u16) -> bool {
         let Some(reaction) = &mut self.reaction else { return false };
@@ -89,7 +94,7 @@ impl Limiter {
         }
     }
 
-    /// The port may send again. Says whether the limiter is active, so that its timer may have moved.
+    /// The port may send again. Says whether there is a reaction point, so that its timer may have moved.
     pub(super) fn on_resumed(&mut self, now: Instant) -> bool {
         if let Some(reaction) = &mut self.reaction {
             reaction.on_resumed(now);
@@ -114,20 +119,20 @@ impl Limiter {
     /// Lets the pacer follow the reaction point. Says whether the limiter is released.
     #[inline]
     fn follow(&mut self, now: Instant) -> bool {
-        let limit = self.reaction.as_ref().and_then(ReactionPoint::limit);
-        self.pacer.set_rate(now, limit);
-        if limit.is_none() {
+        let Some(reaction) = &self.reaction else { return false };
+        let was_limited = self.pacer.is_limited();
+        self.pacer.set_rate(now, reaction.limit());
+        if reaction.is_spent() {
             self.reaction = None;
-            return true;
         }
-        false
+        was_limited && !self.pacer.is_limited()
     }
 }
 
 /// A reaction point of the scheme, at a port of this rate.
 fn reaction(scheme: &Scheme, max_rate: Rate, dice: Dice) -> AnyReaction {
     match scheme {
-        Scheme::None => unreachable!("without a scheme nobody notifies"),
+        Scheme::None | Scheme::Dctcp(_) => unreachable!("nobody notifies"),
         Scheme::Qcn(qcn) | Scheme::AfQcn(qcn, _) | Scheme::Fqcn(qcn) => {
             let config = qcn::ReactionConfig { max_rate, ..qcn.reaction };
             AnyReaction::Qcn(qcn::QcnReaction::new(config, dice))
@@ -148,6 +153,10 @@ fn reaction(scheme: &Scheme, max_rate: Rate, dice: Dice) -> AnyReaction {
         Scheme::QcnProbe(qcn) => {
             let config = qcn_probe::ReactionConfig { max_rate, ..qcn.reaction };
             AnyReaction::QcnProbe(qcn_probe::ProbedReaction::new(config))
+        }
+        Scheme::Dcqcn(dcqcn) => {
+            let config = dcqcn::ReactionConfig { max_rate, ..dcqcn.reaction };
+            AnyReaction::Dcqcn(dcqcn::DcqcnReaction::new(config))
         }
         Scheme::IbCc(ib) => {
             let config = ib_cc::ReactionConfig { max_rate, ..ib.reaction };

@@ -3,6 +3,7 @@
 
 mod limiter;
 mod receive;
+pub(crate) mod transport;
 
 use super::frame::{Body, Frame, Handle, List, MARKED, UNTAGGED, tag_of};
 use super::net::Net;
@@ -10,7 +11,7 @@ use super::port::Sender;
 use super::ring::Ring;
 use super::stream;
 use crate::kernel::agenda::{Lane, LaneKind};
-use crate::scenario::plan::{AdapterQueueing, LimiterScope, Plan, Scheme};
+use crate::scenario::plan::{AdapterQueueing, Completion, LimiterScope, Plan, Scheme};
 use crate::traffic::Arrivals;
 use limiter::Limiter;
 use quell_proto::control::{Feedback, ecm, qcn_probe};
@@ -20,6 +21,7 @@ use quell_record::EventKind;
 use receive::Receiver;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use transport::Connection;
 
 /// A host and its adapter.
 #[derive(Debug)]
@@ -38,8 +40,15 @@ pub(crate) struct Host {
     /// How many of them have a reaction point. While none has, nobody need look at any.
     awake: u32,
     scheme: Scheme,
+    /// The least octets of a frame of data.
+    shortest: u16,
     /// Length and class of the frames that answer marks and probes, in a scheme that has them.
     answers: Option<(u16, u8)>,
+    /// The sending ends of its flows, by [`Host::path`]; none where nothing is acknowledged.
+    connections: Vec<Connection>,
+    /// Length and class of acknowledgements, see [`transport::acknowledgements`].
+    acknowledgements: (u16, Option<u8>),
+    completion: Completion,
     reaction_delay: Duration,
     /// Notifications on their way from the port to the limiter.
     reactions: VecDeque<(Instant, u32, Feedback)>,
@@ -181,7 +190,11 @@ impl Host {
             limiters,
             awake: 0,
             scheme: plan.scheme,
+            shortest: plan.scheme.shortest_frame().get() as u16,
             answers: answers(plan, net),
+            connections: transport::connections(plan, index, first_flow..last_flow),
+            acknowledgements: transport::acknowledgements(plan, net),
+            completion: plan.completion(),
             reaction_delay: host.adapter.reaction_delay,
             reactions: VecDeque::new(),
             sources,
@@ -211,6 +224,7 @@ impl Host {
             LaneKind::Source => self.on_toggle(lane.index(), net),
             LaneKind::Reaction => self.on_reaction(net),
             LaneKind::Limiter => self.on_limiter(lane.index(), net),
+            LaneKind::Retransmit => self.on_retransmit(lane.index(), net),
             LaneKind::Refresh => {
                 if let Some(pause) = self.receiver.on_refresh(net) {
                     self.send_control(pause, net);
@@ -242,6 +256,9 @@ impl Host {
                 if tag == MARKED && self.answers.is_some() {
                     self.return_mark(frame.flow, net);
                 }
+                if !net.receiving.is_empty() && self.sender.up && !self.receive_reliably(&frame, net) {
+                    return net.pool.free(handle);
+                }
                 if let Some(stop) = self.receiver.on_frame(handle, self.sender.up, net) {
                     self.send_control(stop, net);
                 }
@@ -254,6 +271,10 @@ impl Host {
                 self.on_message(frame.flow, Feedback::Bcn { point, message }, net);
             }
             Body::Becn => self.on_message(frame.flow, Feedback::Becn, net),
+            Body::Cnp => self.on_message(frame.flow, Feedback::Cnp, net),
+            Body::Ack { below, gap, marked } => {
+                self.on_acknowledgement(frame.flow, below, gap, marked, net);
+            }
             Body::Probe { worst, is_back: false } => {
                 // Born when its source sent it: so the source knows how long it took.
                 self.answer(frame.flow, frame.born, Body::Probe { worst, is_back: true }, net);
@@ -279,9 +300,19 @@ impl Host {
         }
     }
 
-    /// A frame arrived with a mark: its source is to know.
+    /// A frame arrived with a mark: its source is to know, in some schemes not of every one.
     fn return_mark(&mut self, flow: u32, net: &mut Net) {
-        self.answer(flow, net.now, Body::Becn, net);
+        if net.notification.is_empty() {
+            self.answer(flow, net.now, Body::Becn, net);
+        } else if self.answers_by_acknowledgement() {
+            // The next acknowledgement says so.
+        } else if net.notification[flow as usize].on_marked(net.now) {
+            self.answer(flow, net.now, Body::Cnp, net);
+        }
+    }
+
+    fn answers_by_acknowledgement(&self) -> bool {
+        matches!(self.scheme, Scheme::Dcqcn(dcqcn) if dcqcn.in_acknowledgements)
     }
 
     /// Answers the source of a flow. That waits for no limiter and no pause, as one on a lane of its own.
@@ -294,9 +325,7 @@ impl Host {
     /// Sends a probe along the path of a limiter's first flow, ahead of what waits here; none while the port is paused.
     fn send_probe(&mut self, number: usize, net: &mut Net) {
         let Some((length, _)) = self.answers else { return };
-        let own = |path: &Path| path.limiter as usize == number;
-        let Some(place) = self.paths.iter().position(own) else { return };
-        let flow = self.first_flow + place as u32;
+        let Some(flow) = self.first_flow_of(number) else { return };
         let super::net::Flow { to, class, .. } = net.flows[flow as usize];
         if self.sender.held & (1 << class) == 0 {
             let body = Body::Probe { worst: qcn_probe::NO_QUEUE, is_back: false };
@@ -308,7 +337,7 @@ impl Host {
         let held_before = self.sender.held;
         if self.sender.on_pause(priority, quanta, net) {
             self.on_resumed(net);
-        } else if self.sender.held != held_before && self.awake > 0 {
+        } else if self.sender.held != held_before && self.awake > 0 && self.scheme.qcn().is_some() {
             for limiter in &mut self.limiters {
                 limiter.on_paused(net.now);
             }
@@ -316,10 +345,12 @@ impl Host {
     }
 
     fn on_resumed(&mut self, net: &mut Net) {
-        let limiters = if self.awake > 0 { self.limiters.len() } else { 0 };
-        for number in 0..limiters {
-            if self.limiters[number].on_resumed(net.now) {
-                self.rearm(number, net);
+        // No other scheme has clocks that pauses stop.
+        if self.awake > 0 && self.scheme.qcn().is_some() {
+            for number in 0..self.limiters.len() {
+                if self.limiters[number].on_resumed(net.now) {
+                    self.rearm(number, net);
+                }
             }
         }
         self.look_if_free(net);
@@ -338,10 +369,7 @@ impl Host {
         let was_active = self.limiters[number].is_active();
         self.steer(number, |limiter, scheme| limiter.on_feedback(net.now, feedback, scheme));
         match (was_active, self.limiters[number].is_active()) {
-            (false, true) => {
-                let bps = self.limiters[number].limit().map_or(0, Rate::bps);
-                net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
-            }
+            (false, true) => self.note_limit(number, flow, net),
             (true, false) => self.note_release(number, net),
             _ => {}
         }
@@ -350,9 +378,16 @@ impl Host {
     }
 
     fn on_limiter(&mut self, number: usize, net: &mut Net) {
+        let was_active = self.limiters[number].is_active();
         let Some(released) = self.steer(number, |limiter, _| limiter.on_timer(net.now)) else { return };
         if released {
             self.note_release(number, net);
+        } else if !was_active
+            && self.limiters[number].is_active()
+            && let Some(flow) = self.first_flow_of(number)
+        {
+            // Adapters that cut by a clock: what they were told of takes effect now.
+            self.note_limit(number, flow, net);
         }
         if self.limiters[number].take_probe() {
             self.send_probe(number, net);
@@ -378,11 +413,21 @@ impl Host {
         }
     }
 
+    fn note_limit(&mut self, number: usize, flow: u32, net: &mut Net) {
+        let bps = self.limiters[number].limit().map_or(0, Rate::bps);
+        net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
+    }
+
     fn note_release(&mut self, number: usize, net: &mut Net) {
-        let path = |place: usize| self.paths[place].limiter as usize == number;
-        if let Some(place) = (0..self.paths.len()).find(|place| path(*place)) {
-            net.flow_event(self.first_flow + place as u32, EventKind::Released, 0);
+        if let Some(flow) = self.first_flow_of(number) {
+            net.flow_event(flow, EventKind::Released, 0);
         }
+    }
+
+    /// The first flow that a limiter holds.
+    fn first_flow_of(&self, number: usize) -> Option<u32> {
+        let place = self.paths.iter().position(|path| path.limiter as usize == number)?;
+        Some(self.first_flow + place as u32)
     }
 
     /// An on/off source turns.
@@ -490,23 +535,35 @@ impl Host {
     }
 
     fn send_from(&mut self, class: usize, queue: usize, net: &mut Net) {
-        let handle = self.queues[queue].pop(&net.pool).expect("a waiting queue holds a frame");
+        let (handle, is_repeated) = if self.connections.is_empty() {
+            let handle = self.queues[queue].pop(&net.pool).expect("a waiting queue holds a frame");
+            if self.queues[queue].is_empty() {
+                self.waiting[class].remove(queue);
+            }
+            (handle, false)
+        } else {
+            let Some(next) = self.next_of_connection(class, queue, net) else { return };
+            next
+        };
         let Frame { flow, length, .. } = net.pool.get(handle).frame;
-        if self.queues[queue].is_empty() {
-            self.waiting[class].remove(queue);
-        }
         self.waiting[class].served(queue);
         for member in net.sent_on(flow) {
             net.sent[member as usize].bytes += u64::from(length);
         }
         let path = self.path(flow);
-        if let Some((held, _)) = &mut self.full {
+        if let Some((held, _)) = &mut self.full
+            && !is_repeated
+        {
             held[path.queue as usize] -= u64::from(length);
         }
         if self.awake > 0 {
             self.count_as_sent(handle, path.limiter as usize, net);
         }
         self.sender.send(handle, net);
+        if is_repeated {
+            // Its source gave the next one long ago.
+            return;
+        }
         match path.refill {
             Some(Refill::Greedy(source)) => self.give(source as usize, net.now, net),
             Some(Refill::Parked(source)) => {
@@ -641,7 +698,7 @@ impl Host {
             if *left == 0 {
                 return;
             }
-            length = length.min(u16::try_from(*left).unwrap_or(u16::MAX)).max(64.min(length));
+            length = length.min(u16::try_from(*left).unwrap_or(u16::MAX)).max(self.shortest.min(length));
             *left = left.saturating_sub(u64::from(length));
         }
         let flow = match source.flows.as_slice() {
@@ -671,12 +728,14 @@ impl Host {
         let Path { to, class, queue, .. } = self.path(flow);
         let frame = Frame { born: at, flow, to, body: Body::Data { sequence, tag: UNTAGGED }, length, class };
         let queue = match self.queueing {
-            AdapterQueueing::PerDestination => queue as usize,
+            AdapterQueueing::PerDestination | AdapterQueueing::PerFlow => queue as usize,
             AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => class as usize,
         };
         let handle: Handle = net.pool.put(frame);
         self.queues[queue].push(&mut net.pool, handle);
-        self.waiting[class as usize].insert(queue);
+        if !self.is_blocked(flow) {
+            self.waiting[class as usize].insert(queue);
+        }
     }
 
     #[inline]
@@ -724,7 +783,7 @@ impl Host {
 
 /// Length and class of the frames that answer marks and probes, in a scheme that has them.
 fn answers(plan: &Plan, net: &Net) -> Option<(u16, u8)> {
-    if !matches!(plan.scheme, Scheme::IbCc(_) | Scheme::E2cm(_) | Scheme::QcnProbe(_)) {
+    if !matches!(plan.scheme, Scheme::IbCc(_) | Scheme::E2cm(_) | Scheme::QcnProbe(_) | Scheme::Dcqcn(_)) {
         return None;
     }
     let messages = plan.scheme.messages()?;
@@ -740,7 +799,7 @@ fn park_lone_sources(
     first_flow: usize,
     queueing: AdapterQueueing,
 ) {
-    if !matches!(queueing, AdapterQueueing::PerDestination) {
+    if !matches!(queueing, AdapterQueueing::PerDestination | AdapterQueueing::PerFlow) {
         return;
     }
     let path_of = |flow: u32| flow as usize - first_flow;
@@ -770,7 +829,7 @@ struct Numbering {
 impl Numbering {
     fn new(queueing: AdapterQueueing, scope: LimiterScope, classes: usize) -> Numbering {
         let queues = match queueing {
-            AdapterQueueing::PerDestination => 0,
+            AdapterQueueing::PerDestination | AdapterQueueing::PerFlow => 0,
             AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => classes as u32,
         };
         Numbering { queueing, scope, queues, limiters: 0, by_destination: std::collections::HashMap::new() }

@@ -204,6 +204,7 @@ impl Switch {
             | LaneKind::Source
             | LaneKind::Reaction
             | LaneKind::Limiter
+            | LaneKind::Retransmit
             | LaneKind::Receive => {
                 unreachable!("a switch books no {:?}", lane.kind())
             }
@@ -221,7 +222,13 @@ impl Switch {
             Body::Pfc { priority, quanta } => {
                 self.on_pause(port, Priority::new(priority), quanta, handle, net);
             }
-            Body::Data { .. } | Body::Cnm { .. } | Body::Bcn { .. } | Body::Becn | Body::Probe { .. } => {
+            Body::Data { .. }
+            | Body::Cnm { .. }
+            | Body::Bcn { .. }
+            | Body::Becn
+            | Body::Cnp
+            | Body::Ack { .. }
+            | Body::Probe { .. } => {
                 self.books.received += u64::from(frame.length);
                 self.take_in(handle, port, net);
             }
@@ -453,6 +460,10 @@ impl Switch {
         let length = u64::from(frame.length);
         self.outputs[base + class].meter.remove(net.now, length);
         self.books.sent += length;
+        if self.outputs[base + class].sampler.is_some() {
+            self.consult_departure(handle, base + class, net);
+        }
+        let Port { sender, ready, .. } = &mut self.ports[port];
         sender.send(handle, net);
         if *ready != 0 {
             sender.look_at(sender.free_at(), net);
@@ -627,6 +638,12 @@ impl Switch {
             Side::Input => &mut self.inputs[queue],
         };
         place.watcher.as_mut().map(|watcher| watcher.take_reads())
+    }
+
+    /// Frames that a port's output marked since the last sample, where it marks any.
+    pub(crate) fn take_marks(&mut self, port: usize, class: usize) -> Option<u64> {
+        let place = &mut self.outputs[port * self.classes + class];
+        place.sampler.as_deref_mut().and_then(Sampler::take_marks)
     }
 
     /// Likewise of an input, and for how long it stopped its peer.

@@ -4,8 +4,8 @@ use super::Switch;
 use crate::model::frame::{Body, Handle, MARKED, tag_of};
 use crate::model::net::Net;
 use crate::model::stream;
-use crate::scenario::plan::{Messages, Plan, Scheme};
-use quell_proto::control::{ecm, ib_cc, qcn_probe, qcn2007};
+use crate::scenario::plan::{MarkedAt, Marking, Messages, Plan, Scheme};
+use quell_proto::control::{ecm, ecn, ib_cc, qcn_probe, qcn2007};
 use quell_proto::dice::Dice;
 use quell_proto::units::Bytes;
 use quell_record::EventKind;
@@ -16,6 +16,15 @@ pub(super) struct Sampler {
     point: Point,
     /// Length and class of its messages.
     messages: (u16, u8),
+    /// Frames marked since the last sample.
+    marks: u64,
+}
+
+impl Sampler {
+    /// Frames marked since the last sample, if it marks as ECN has it, instead of sending messages.
+    pub(super) fn take_marks(&mut self) -> Option<u64> {
+        matches!(self.point, Point::Ecn(..)).then(|| std::mem::take(&mut self.marks))
+    }
 }
 
 #[derive(Debug)]
@@ -25,10 +34,11 @@ enum Point {
     /// That of QCN of 2007, and on which scale it writes into probes.
     QcnProbe(qcn2007::CongestionPoint, ecm::Scale),
     IbCc(ib_cc::Marker),
+    Ecn(ecn::Marker, MarkedAt),
 }
 
 impl Point {
-    fn new(scheme: &Scheme, dice: Dice) -> Option<Point> {
+    fn new(scheme: &Scheme, marking: Option<Marking>, dice: Dice) -> Option<Point> {
         Some(match scheme {
             Scheme::None | Scheme::Qcn(_) | Scheme::AfQcn(..) | Scheme::Fqcn(_) => return None,
             Scheme::Ecm(ecm) => {
@@ -43,23 +53,28 @@ impl Point {
             }
             Scheme::Qcn2007(qcn) => Point::Qcn2007(qcn2007::CongestionPoint::new(qcn.congestion, dice)),
             Scheme::IbCc(ib) => Point::IbCc(ib_cc::Marker::new(ib.marker, dice)),
+            Scheme::Dcqcn(_) | Scheme::Dctcp(_) => {
+                let Marking { curve, at } = marking?;
+                Point::Ecn(ecn::Marker::new(curve, dice), at)
+            }
         })
     }
 }
 
 impl Switch {
     pub(super) fn install_samplers(&mut self, plan: &Plan, seed: u64, net: &Net) {
-        let Some(Messages { priority, frame }) = plan.scheme.messages() else { return };
-        let class = net.classes.iter().position(|class| *class == priority);
-        let class = class.expect("the priority of messages is in use") as u8;
+        let messages = plan.scheme.messages().map_or((0, 0), |Messages { priority, frame }| {
+            let class = net.classes.iter().position(|class| *class == priority);
+            (frame.get() as u16, class.expect("the priority of messages is in use") as u8)
+        });
         for queue in 0..self.outputs.len() {
             if net.data_class(queue % self.classes).is_none() {
                 continue;
             }
             let entity = u64::from(self.id.0) << 32 | (queue as u64) << 1;
-            let point = Point::new(&plan.scheme, Dice::new(seed, entity, stream::CONGESTION));
-            let messages = (frame.get() as u16, class);
-            self.outputs[queue].sampler = point.map(|point| Box::new(Sampler { point, messages }));
+            let marking = plan.switches[self.id.0 as usize].marking;
+            let point = Point::new(&plan.scheme, marking, Dice::new(seed, entity, stream::CONGESTION));
+            self.outputs[queue].sampler = point.map(|point| Box::new(Sampler { point, messages, marks: 0 }));
         }
     }
 
@@ -93,6 +108,13 @@ impl Switch {
                 }
                 None
             }
+            Point::Ecn(marker, MarkedAt::Arrival) => {
+                if marker.marks(queued) {
+                    sampler.marks += u64::from(net.pool.get_mut(handle).frame.mark());
+                }
+                None
+            }
+            Point::Ecn(_, MarkedAt::Departure) => None,
         };
         let messages = sampler.messages;
         if let Some((body, value)) = told {
@@ -106,6 +128,19 @@ impl Switch {
 }
 
 impl Switch {
+    /// A frame of data leaves a queue that is watched.
+    #[inline(never)]
+    pub(super) fn consult_departure(&mut self, handle: Handle, queue: usize, net: &mut Net) {
+        let place = &mut self.outputs[queue];
+        let left = Bytes::new(place.meter.level());
+        let Some(sampler) = place.sampler.as_deref_mut() else { return };
+        if let Point::Ecn(marker, MarkedAt::Departure) = &mut sampler.point
+            && marker.marks(left)
+        {
+            sampler.marks += u64::from(net.pool.get_mut(handle).frame.mark());
+        }
+    }
+
     /// A frame that is not data has come to wait for an output. If it is a probe on its way there, and the output has
     /// something to write into it, it does.
     #[inline]

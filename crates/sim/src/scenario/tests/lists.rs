@@ -1,6 +1,6 @@
 //! Traffic and networks that come from files: what they come to, and what is said of wrong ones.
 
-use super::super::plan::{Pattern, Plan};
+use super::super::plan::{Pattern, Plan, Source};
 use super::{request, said as told};
 use crate::scenario::{Request, read};
 use insta::assert_snapshot;
@@ -21,6 +21,7 @@ pub(super) fn files(name: &str) -> Option<String> {
         "lost.csv" => "start_us,from,to,bytes\n0,h1,h99,1\n",
         "flow.txt" => "2\n0 1 3 100 1500 2.000001\n2 0 3 100 48 2.0\n",
         "topology.txt" => TOPOLOGY,
+        "fct.csv" => "bytes,fct_ns,standalone_ns\n100,30,10\n",
         "broken.txt" => "4 1 3\n3\n0 3 100Gbps\n",
         _ => return None,
     };
@@ -78,6 +79,30 @@ fn a_draw_decides_what_is_sent() {
 }
 
 #[test]
+fn each_seed_draws_its_own_flows_unless_a_number_is_stated() {
+    let drawn = "pattern = \"flows\"\nsizes = \"sizes.csv\"\nload = \"10%\"";
+    let more = "[[traffic]]\npattern = \"incasts\"\nincasts = 1\nfan_in = 3\n[[traffic]]\nfrom = \"h1\"\nto = \"h9\"";
+    let own = plan(CLOS, &format!("{drawn}\n{more}"));
+    assert!(own.under(1).flows == own.flows, "the plan is that of the first seed");
+    let other = own.under(2);
+    assert!(other.flows != own.flows);
+    assert!(*other == *own.under(2));
+    for plan in [&own, &*other] {
+        let names: BTreeSet<_> = plan.flows.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names.len(), plan.flows.len());
+        let ends = |it: &Source| plan.flows[it.flows[0].0 as usize].from == it.host;
+        assert!(plan.sources.iter().all(ends));
+        assert_eq!(
+            plan.sources.iter().filter(|it| it.message.is_none()).count(),
+            4,
+            "what is not drawn stays"
+        );
+    }
+    let same = plan(CLOS, &format!("{drawn}\ndraw = 1"));
+    assert!(*same.under(2) == same);
+}
+
+#[test]
 fn incasts_are_greedy_for_good() {
     let plan = plan(CLOS, "pattern = \"incasts\"\nincasts = 2\nfan_in = 5");
     assert_eq!((plan.flows.len(), plan.sources.len()), (10, 10));
@@ -90,15 +115,18 @@ fn incasts_are_greedy_for_good() {
 fn a_trace_is_sent_as_it_lists() {
     let plan = plan(STAR, "pattern = \"trace\"\nfile = \"flows.csv\"\nframe = \"1048B\"\nheader = \"48B\"");
     let names: Vec<_> = plan.flows.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!(names, ["h3->h1", "h1->h2"], "by time; the third starts after the end");
+    assert_eq!(names, ["h1->h2", "h3->h1"], "by sender; the third starts after the end");
     let sources: Vec<_> = plan.sources.iter().map(|it| (it.start.ps() / 1_000_000, it.message)).collect();
     assert_eq!(sources, [(5, Some(Bytes::new(1047))), (7, Some(Bytes::new(2 * 1048 + 548)))]);
+    let flows: Vec<_> = plan.sources.iter().map(|it| it.flows[0].0).collect();
+    assert_eq!(flows, [1, 0], "sources are by time");
     assert!(plan.flows.iter().all(|it| it.priority.get() == 3));
 }
 
 #[test]
 fn flows_written_as_a_table_are_sent_alike() {
-    let drawn = plan(CLOS, "pattern = \"flows\"\nsizes = \"sizes.csv\"\nload = \"10%\"\nheader = \"48B\"");
+    let drawn =
+        plan(CLOS, "pattern = \"flows\"\nsizes = \"sizes.csv\"\nload = \"10%\"\nheader = \"48B\"\ndraw = 1");
     let table = drawn.flow_table();
     assert!(table.starts_with("start_ns,from,to,bytes,priority\n"), "{table}");
     let read_back = |_: &str| Some(table.clone());
@@ -124,11 +152,11 @@ fn what_a_flow_takes_on_an_idle_network_is_in_the_catalogue() {
     // Two links of 1 us and 100 Gb/s: 1047 octets pass both; 2 * 1048 + 548 pass one after the other.
     let octets = |count: u64| count * 80;
     assert_eq!(
-        messages[0],
+        messages[1],
         Message { bytes: 999, start_ps: 5_000_000, ideal_ps: Some(2_000_000 + octets(2 * 1047)) }
     );
     let second = 2_000_000 + octets(3 * 1048 + 548);
-    assert_eq!(messages[1], Message { bytes: 2500, start_ps: 7_000_000, ideal_ps: Some(second) });
+    assert_eq!(messages[0], Message { bytes: 2500, start_ps: 7_000_000, ideal_ps: Some(second) });
 }
 
 #[test]
@@ -162,7 +190,7 @@ fn an_experiment_of_another_simulator_is_a_network_and_a_trace() {
     let plan = plan("kind = \"file\"\nfile = \"topology.txt\"", traffic);
     assert_eq!((plan.hosts.len(), plan.switches.len(), plan.links.len()), (3, 1, 3));
     assert_eq!(plan.links[2].rate.bps(), 25_000_000_000);
-    assert_eq!(plan.flows[0].name, "h2->h0");
+    assert_eq!(plan.flows[1].name, "h2->h0");
     assert_eq!((plan.sources[0].start, plan.sources[1].start), (Instant::START, Instant::from_ps(1_000_000)));
 }
 

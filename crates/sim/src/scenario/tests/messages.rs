@@ -386,7 +386,7 @@ fn a_claim_is_about_something_that_is_there() {
     ");
     assert_snapshot!(instead("jain(throughput)", "jain(thruput)"), @"
     a.toml:20: `expect.0.metric` is `jain(thruput)`: there is no metric `thruput`
-    hint: the metrics are: throughput, send-rate, demand-share, delivered-share, throughput-cv, arrival-rate, arrival-cv, queue, queue-peak, queue-low, queue-deviation, period, … (32 in all)
+    hint: the metrics are: throughput, send-rate, demand-share, delivered-share, throughput-cv, arrival-rate, arrival-cv, queue, queue-peak, queue-low, queue-deviation, period, … (35 in all)
     ");
     assert_snapshot!(instead("jain(throughput)", "utilisation\"\nof = \"flow:h1->h4"), @"a.toml:21: `expect.0.of`: this is not measured on a flow, only on a port");
     assert_snapshot!(instead("at_least = 0.9", "at_least = \"2Gb/s\""), @"a.toml:21: `expect.0.at_least` is `2Gb/s`: expected a share such as 85% or 1/128, found a rate");
@@ -895,4 +895,50 @@ fn a_tree_of_too_many_hosts_is_refused() {
     a.toml:7: 8 levels of 32 ports down have 1099511627776 hosts
     hint: a network has at most 100000 of them
     ");
+}
+
+#[test]
+fn marks_have_thresholds_in_order_and_before_pauses() {
+    let with = |switch: &str, scheme: &str| {
+        format!(
+            "title = \"t\"\nrun.length = \"10ms\"\ntopology = {{ kind = \"star\", hosts = 3 }}\n\
+             switch = {{ kind = \"output-queued\", {switch} }}\nscheme = {{ kind = \"dcqcn\"{scheme} }}\n\
+             [[traffic]]\nfrom = \"h1\"\nto = \"h2\"\n"
+        )
+    };
+    let marking = "ecn = { low = \"5kB\", high = \"9kB\" }";
+    let pausing = "pause = { mode = \"pfc\", stop = \"30kB\", go = \"20kB\" }, ecn = { low = \"40kB\", high = \"90kB\" }";
+    let cases = [
+        (with("ecn = { low = \"9kB\", high = \"5kB\" }", ""), "`switch.ecn.low` is 9kB, above `high` at 5kB"),
+        (
+            with("ecn = { low = \"5kB\", high = \"9kB\", most = \"0%\" }", ""),
+            "`switch.ecn.most` is `0%`: expected more than 0%",
+        ),
+        (with("ecn = { low = \"5kB\", high = \"9kB\", most = \"101%\" }", ""), "`switch.ecn.most` is `101%`"),
+        (with("ecn = { low = \"5kB\" }", ""), "`switch.ecn.high` is missing"),
+        (
+            with("queue_limit = \"9kB\", ecn = { low = \"9kB\", high = \"9kB\" }", ""),
+            "queues drop at 9kB: before anything is marked",
+        ),
+        (
+            with(pausing, ""),
+            "`switch.ecn.low` is 40kB, and inputs stop their peers at 30kB: before anything is marked",
+        ),
+        (with("memory = \"1MB\"", ""), "no switch marks anything"),
+        (with(marking, ", preset = \"standard-10G\""), "expected `paper-40G`, `nic-100G` or `hpcc-100G`"),
+        (with(marking, ", cnp_priority = 0"), "`scheme.cnp_priority` is 0, which `h1->h2` uses for data"),
+        (with(marking, ", cnp_frame = \"64B\""), "`scheme.cnp_frame` is `64B`"),
+        (with(marking, ", gain = \"0%\""), "`scheme.gain` is `0%`: expected more than 0%"),
+        (
+            with(marking, "") + "frame = \"64B\"",
+            "`traffic.0.frame` is 64B, and the headers of RoCEv2 alone take 66B",
+        ),
+    ];
+    for (text, expected) in cases {
+        let heard = match said(&text) {
+            nothing if nothing == "nothing" => warned(&text),
+            problems => problems,
+        };
+        assert!(heard.contains(expected), "{text}\n{heard}");
+    }
 }

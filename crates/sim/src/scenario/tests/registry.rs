@@ -1,10 +1,10 @@
 //! The registry, the decoders, the documentation and the schema say the same.
 
-use super::super::keys::{Given, keys};
+use super::super::keys::{Form, Given, Key, keys};
 use super::super::section::ASKED;
 use super::super::{reference, schema};
 use super::right;
-use quell_proto::control::qcn;
+use quell_proto::control::{dcqcn, qcn};
 use std::collections::BTreeSet;
 
 /// Files that between them use every kind of everything.
@@ -99,7 +99,7 @@ over = "1ms..2ms"
 title = "chain"
 run.length = "10ms"
 topology = { kind = "chain", hosts = [["h1"], ["h2"]], switches = 2, trunk = { rate = "10Gb/s", delay = "2us" } }
-switch = { input_memory = "1MB", output = { buffer = "100kB" }, reliable = "1us", pause = { mode = "pfc", stop = "100kB", go = "50kB", priorities = [0] } }
+switch = { ecn = { low = "5kB", high = "9kB" }, input_memory = "1MB", output = { buffer = "100kB" }, reliable = "1us", pause = { mode = "pfc", stop = "100kB", go = "50kB", priorities = [0] } }
 scheme = { kind = "qcn", placement = "both", preset = "slides-10G", profile = "standard" }
 traffic = [{ from = "h1", to = "h2", pattern = "constant", offer = "1Gb/s" }]
 at = [{ time = "1ms", port = "s1->s2", service = "1Gb/s" }]
@@ -114,6 +114,8 @@ qcn2007 = { scheme.kind = "qcn2007" }
 ib-cc = { scheme.kind = "ib-cc" }
 e2cm = { scheme.kind = "e2cm" }
 qcn-probe = { scheme.kind = "qcn-probe" }
+dcqcn = { scheme.kind = "dcqcn", scheme.preset = "nic-100G" }
+dctcp = { scheme.kind = "dctcp", adapter = { queueing = "per-flow", transport.kind = "go-back-n" } }
 [[expect]]
 metric = "correlation"
 with = "s1->s2"
@@ -197,6 +199,7 @@ title = "another simulator's"
 run.length = "1ms"
 topology = { kind = "file", file = "topology.txt" }
 traffic = [{ pattern = "trace", file = "flow.txt", zero = "2s", frame = "1048B", header = "48B" }]
+figure = [{ kind = "slowdown", beside = "fct.csv" }]
 "#,
 ];
 
@@ -243,6 +246,24 @@ fn the_standards_values_are_those_of_the_preset() {
         }
     }
     assert_eq!(qcn::PRESETS[0].name, "standard-10G");
+}
+
+#[test]
+fn dcqcn_has_its_presets_and_shows_the_values_of_the_first() {
+    let text = ALL_KINDS[1].replace("kind = \"qcn\", placement", "kind = \"dcqcn\", placement");
+    let (start, _) = text.split_once("[axis.scheme]").unwrap();
+    let text = start.replace(", placement = \"both\", preset = \"slides-10G\", profile = \"standard\"", "");
+    let resolved = right(&text).resolved;
+    for key in keys() {
+        if let Given::PresetOf(preset, value) = key.given {
+            assert_eq!(preset, dcqcn::PRESETS[0].name);
+            let row = resolved.iter().find(|row| row.path == key.path());
+            assert_eq!(row.map(|row| row.value.as_str()), Some(value), "{}", key.path());
+        }
+    }
+    let names: Vec<&str> = dcqcn::PRESETS.iter().map(|preset| preset.name).collect();
+    let listed = |key: &&Key| matches!(key.form, Form::Word(words) if key.name == "preset" && words == names);
+    assert!(keys().iter().any(|key| listed(&key)), "{names:?}");
 }
 
 #[test]

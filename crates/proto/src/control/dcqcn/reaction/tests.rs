@@ -430,3 +430,12 @@ fn life_of_a_flow_in_an_adapter() {
     2452  timer  81721.986  81869.939  0.0001  0b 6t
     ");
 }
+
+#[test]
+fn what_was_told_is_not_forgotten_with_the_limit() {
+    let mut flow = DcqcnReaction::new(preset("nic-100G").unwrap().reaction);
+    assert!(flow.is_spent());
+    flow.on_feedback(Instant::START, Feedback::Cnp);
+    assert_eq!(flow.limit(), None, "the cut waits for its clock");
+    assert!(!flow.is_spent());
+}
