@@ -42,7 +42,7 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
             tree_note = note;
             panels
         }
-        FigureKind::Shares => bar_panels(&parts, &mut palette, ""),
+        FigureKind::Shares | FigureKind::Bursts => bar_panels(&parts, &mut palette, ""),
         FigureKind::Slowdown => slowdown_panels(&parts, &mut palette),
         FigureKind::Pause => row_panels(&parts),
         _ if spec.overlay => vec![overlay(&parts, &mut palette)],
@@ -65,7 +65,7 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
             FigureKind::Throughput | FigureKind::Arrivals | FigureKind::Limit | FigureKind::Shares => {
                 Unit::BitsPerSecond
             }
-            FigureKind::Pause | FigureKind::Tree => Unit::Fraction,
+            FigureKind::Pause | FigureKind::Tree | FigureKind::Bursts => Unit::Fraction,
             FigureKind::Cnms | FigureKind::Slowdown => Unit::Plain,
         },
         panels,
@@ -303,7 +303,7 @@ fn caption(kind: FigureKind, parts: &[Part<'_>], has_bands: bool) -> String {
         FigureKind::Pause => {
             sentences.push("Black while held; grey where held part of an interval.".to_owned());
         }
-        FigureKind::Shares | FigureKind::Slowdown if most > 1 => {
+        FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts if most > 1 => {
             sentences.push(format!("Bars: median of {runs}; whiskers: least and greatest."));
         }
         _ if most > 1 && !has_bands => {

@@ -160,6 +160,7 @@ impl Figure {
             FigureKind::Shares => "mean rate",
             FigureKind::Tree => "share of time congested or held",
             FigureKind::Slowdown => "slowdown",
+            FigureKind::Bursts => "frames by length of their burst",
         }
     }
 
@@ -168,7 +169,7 @@ impl Figure {
     pub fn overlaid(&self, other: &Figure, names: [&str; 2]) -> Figure {
         let mut both = self.clone();
         let [first, second] = match self.kind {
-            FigureKind::Shares | FigureKind::Slowdown => ["Full", "Pale"],
+            FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts => ["Full", "Pale"],
             FigureKind::Pause => ["Black", "Orange"],
             FigureKind::Tree => ["First", "Second"],
             _ => ["Solid", "Dashed"],

@@ -157,6 +157,7 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
         "cnms" => FigureKind::Cnms,
         "tree" => FigureKind::Tree,
         "slowdown" => FigureKind::Slowdown,
+        "bursts" => FigureKind::Bursts,
         _ => FigureKind::Shares,
     };
     let of = Selector(section.text("of")?.to_owned());

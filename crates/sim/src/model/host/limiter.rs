@@ -1,7 +1,7 @@
 //! A rate limiter: a reaction point and the pacer it steers.
 
 use crate::scenario::plan::{Adapter, Scheme};
-use quell_proto::control::pacer::Pacer;
+use quell_proto::control::pacer::{Pacer, Rule};
 use quell_proto::control::{AnyReaction, Feedback, ReactionPoint, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Instant, Rate};
@@ -15,12 +15,38 @@ pub(super) struct Limiter {
     dice: Dice,
     /// When its timer is booked; [`Instant::NEVER`] if it is not.
     booked: Instant,
+    /// Counts bursts, where they are recorded.
+    bursts: Option<Box<Bursts>>,
+}
+
+/// Counts frames that leave sooner after the one before than the limit alone allows.
+#[derive(Debug)]
+struct Bursts {
+    /// When the next frame would be due, counted from the last one alone: a bucket that was empty then.
+    apart: Pacer,
+    /// Frames of the burst that goes on; none before the first frame under a limit.
+    frames: u32,
+}
+
+impl Bursts {
+    /// A frame starts under a limit. Says how many the burst before it had, if that is over.
+    fn on_sent(&mut self, now: Instant, length: Bytes, limit: Option<Rate>) -> Option<u32> {
+        let is_close = self.frames > 0 && now < self.apart.ready_at(length);
+        let over = (!is_close && self.frames > 0).then_some(self.frames);
+        self.frames = if is_close { self.frames + 1 } else { 1 };
+        self.apart = Pacer::new(Rule::WholeFrame, Bytes::ZERO);
+        self.apart.on_sent(now, length);
+        self.apart.set_rate(now, limit);
+        over
+    }
 }
 
 impl Limiter {
-    pub(super) fn new(adapter: &Adapter, line: Rate, dice: Dice) -> Limiter {
+    pub(super) fn new(adapter: &Adapter, line: Rate, dice: Dice, counts_bursts: bool) -> Limiter {
         let pacer = Pacer::new(adapter.pacer, adapter.pacer_depth);
-        Limiter { reaction: None, pacer, line, dice, booked: Instant::NEVER }
+        let apart = Pacer::new(Rule::WholeFrame, Bytes::ZERO);
+        let bursts = counts_bursts.then(|| Box::new(Bursts { apart, frames: 0 }));
+        Limiter { reaction: None, pacer, line, dice, booked: Instant::NEVER, bursts }
     }
 
     /// Whether it holds anything.
@@ -67,6 +93,16 @@ impl Limiter {
         self.follow(now)
     }
 
+    /// A frame is about to leave, before `on_sent`. Says how many frames the burst before it had, if bursts are counted
+    /// and one is over.
+    #[inline]
+    pub(super) fn burst_over(&mut self, now: Instant, length: u16) -> Option<u32> {
+        let limit = self.limit();
+        let bursts = self.bursts.as_mut()?;
+        limit?;
+        bursts.on_sent(now, Bytes::new(u64::from(length)), limit)
+    }
+
     /// The booked timer has come: `None` if it was a stale one, else whether it released the limiter.
     pub(super) fn on_timer(&mut self, now: Instant) -> Option<bool> {
         if self.booked != now {
@@ -110,6 +146,9 @@ impl Limiter {
     fn follow(&mut self, now: Instant) -> bool {
         let limit = self.reaction.as_ref().and_then(ReactionPoint::limit);
         self.pacer.set_rate(now, limit);
+        if let Some(bursts) = &mut self.bursts {
+            bursts.apart.set_rate(now, limit);
+        }
         if limit.is_none() {
             self.reaction = None;
             return true;

@@ -134,7 +134,7 @@ impl Host {
             .map(|limiter| {
                 // Numbered across hosts so that no two limiters share a stream.
                 let entity = u64::from(index) << 32 | u64::from(limiter);
-                Limiter::new(&host.adapter, rate, Dice::new(seed, entity, stream::REACTION))
+                Limiter::new(&host.adapter, rate, Dice::new(seed, entity, stream::REACTION), plan.bursts)
             })
             .collect();
         let mut built = Host {
@@ -464,6 +464,9 @@ impl Host {
             && let Body::Data { tag: carried, .. } = &mut net.pool.get_mut(handle).frame.body
         {
             *carried = tag_of(tag);
+        }
+        if let Some(frames) = self.limiters[number].burst_over(net.now, length) {
+            net.flow_event(flow, EventKind::Burst, i64::from(frames));
         }
         if self.limiters[number].on_sent(net.now, length) {
             self.note_release(number, net);
