@@ -63,7 +63,9 @@ impl Drawn {
         let entities = spec.of.resolve(&recording.catalog, spec.kind.classes());
         let samples = recording.covering(window);
         let buckets = match spec.kind {
-            FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts if samples.is_empty() => Vec::new(),
+            FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts if samples.is_empty() => {
+                Vec::new()
+            }
             FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts => vec![samples.clone()],
             FigureKind::Cnms => buckets(recording, samples.clone(), MOST_COUNTS),
             _ => buckets(recording, samples.clone(), MOST_POINTS),

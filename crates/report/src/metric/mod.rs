@@ -324,7 +324,8 @@ impl<'a> View<'a> {
     }
 
     fn mean_burst(&self) -> Result<f64, Unmeasured> {
-        let (count, frames) = self.bursts().fold((0.0, 0.0), |(count, sum), it| (count + 1.0, sum + it as f64));
+        let (count, frames) =
+            self.bursts().fold((0.0, 0.0), |(count, sum), it| (count + 1.0, sum + it as f64));
         self.share(frames, count, "ended no burst")
     }
 

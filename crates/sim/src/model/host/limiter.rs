@@ -1,18 +1,17 @@
-//! A rate limiter: a reaction point and the pacer it steers.
+//! A rate limiter of an adapter, and which reaction point a scheme puts into it.
 
 use crate::scenario::plan::{Adapter, Scheme};
+use quell_proto::control::limiter::Limiter as Machine;
 use quell_proto::control::pacer::{Pacer, Rule};
-use quell_proto::control::{AnyReaction, Feedback, ReactionPoint, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
+use quell_proto::control::{AnyReaction, Feedback, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Instant, Rate};
 
-/// A rate limiter, set up by the first notification and released when its rate is back at the port's.
+/// A rate limiter of a simulated adapter: the one timer it has booked, and its bursts where they are counted.
 #[derive(Debug)]
 pub(super) struct Limiter {
-    reaction: Option<AnyReaction>,
-    pacer: Pacer,
+    machine: Machine,
     line: Rate,
-    dice: Dice,
     /// When its timer is booked; [`Instant::NEVER`] if it is not.
     booked: Instant,
     /// Counts bursts, where they are recorded.
@@ -43,54 +42,47 @@ impl Bursts {
 
 impl Limiter {
     pub(super) fn new(adapter: &Adapter, line: Rate, dice: Dice, counts_bursts: bool) -> Limiter {
-        let pacer = Pacer::new(adapter.pacer, adapter.pacer_depth);
+        let machine = Machine::new(adapter.pacer, adapter.pacer_depth, dice);
         let apart = Pacer::new(Rule::WholeFrame, Bytes::ZERO);
         let bursts = counts_bursts.then(|| Box::new(Bursts { apart, frames: 0 }));
-        Limiter { reaction: None, pacer, line, dice, booked: Instant::NEVER, bursts }
+        Limiter { machine, line, booked: Instant::NEVER, bursts }
     }
 
     /// Whether it holds anything.
     #[inline]
     pub(super) fn is_active(&self) -> bool {
-        self.reaction.is_some()
+        self.machine.is_active()
     }
 
     /// What it holds its flows to.
     pub(super) fn limit(&self) -> Option<Rate> {
-        self.reaction.as_ref().and_then(ReactionPoint::limit)
+        self.machine.limit()
     }
 
     /// When a frame of this length may go.
     #[inline]
     pub(super) fn ready_at(&self, frame: Bytes) -> Instant {
-        if self.reaction.is_none() { Instant::START } else { self.pacer.ready_at(frame) }
+        self.machine.ready_at(frame)
     }
 
     /// A notification came: it may set the limiter up, and good news may release it.
     pub(super) fn on_feedback(&mut self, now: Instant, feedback: Feedback, scheme: &Scheme) {
-        let reaction = self.reaction.get_or_insert_with(|| {
-            // Each life of a limiter has a stream of its own.
-            let dice = Dice::new(self.dice.next_u64(), 0, 0);
-            reaction(scheme, self.line, dice)
-        });
-        reaction.on_feedback(now, feedback);
+        self.machine.on_feedback(now, feedback, |dice| reaction(scheme, self.line, dice));
         self.follow(now);
     }
 
     /// What the frames it lets go carry for congestion points to see.
     #[inline]
     pub(super) fn tag(&self) -> Option<u32> {
-        self.reaction.as_ref()?.tag()
+        self.machine.tag()
     }
 
     /// A frame left. Says whether that released the limiter.
     #[inline]
     pub(super) fn on_sent(&mut self, now: Instant, length: u16) -> bool {
-        let Some(reaction) = &mut self.reaction else { return false };
-        let length = Bytes::new(u64::from(length));
-        self.pacer.on_sent(now, length);
-        reaction.on_sent(now, length);
-        self.follow(now)
+        let is_released = self.machine.on_sent(now, Bytes::new(u64::from(length)));
+        self.follow(now);
+        is_released
     }
 
     /// A frame is about to leave, before `on_sent`. Says how many frames the burst before it had, if bursts are counted
@@ -109,51 +101,44 @@ impl Limiter {
             return None;
         }
         self.booked = Instant::NEVER;
-        self.reaction.as_mut()?.on_timeout(now);
-        Some(self.follow(now))
+        if !self.machine.is_active() {
+            return None;
+        }
+        let is_released = self.machine.on_timeout(now);
+        self.follow(now);
+        Some(is_released)
     }
 
     pub(super) fn on_paused(&mut self, now: Instant) {
-        if let Some(reaction) = &mut self.reaction {
-            reaction.on_paused(now);
-        }
+        self.machine.on_paused(now);
     }
 
     /// The port may send again. Says whether the limiter is active, so that its timer may have moved.
     pub(super) fn on_resumed(&mut self, now: Instant) -> bool {
-        if let Some(reaction) = &mut self.reaction {
-            reaction.on_resumed(now);
-        }
-        self.reaction.is_some()
+        self.machine.on_resumed(now);
+        self.machine.is_active()
     }
 
     /// Whether it wants a probe sent now.
     pub(super) fn take_probe(&mut self) -> bool {
-        self.reaction.as_mut().is_some_and(ReactionPoint::take_probe)
+        self.machine.take_probe()
     }
 
     /// The time to book for the next timer, unless an earlier one is booked.
     pub(super) fn timer_to_book(&mut self) -> Option<Instant> {
-        let due = self.reaction.as_ref()?.next_timeout()?;
+        let due = self.machine.next_timeout()?;
         (due < self.booked).then(|| {
             self.booked = due;
             due
         })
     }
 
-    /// Lets the pacer follow the reaction point. Says whether the limiter is released.
+    /// Lets the count of bursts know the limit.
     #[inline]
-    fn follow(&mut self, now: Instant) -> bool {
-        let limit = self.reaction.as_ref().and_then(ReactionPoint::limit);
-        self.pacer.set_rate(now, limit);
+    fn follow(&mut self, now: Instant) {
         if let Some(bursts) = &mut self.bursts {
-            bursts.apart.set_rate(now, limit);
+            bursts.apart.set_rate(now, self.machine.limit());
         }
-        if limit.is_none() {
-            self.reaction = None;
-            return true;
-        }
-        false
     }
 }
 
