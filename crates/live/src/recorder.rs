@@ -44,6 +44,11 @@ impl Recorder {
         Recorder { places, every, next: Instant::START + every, row: Vec::new(), events: Vec::new() }
     }
 
+    /// The instant of the last sample.
+    pub fn last(&self) -> Instant {
+        Instant::from_ps(self.next.ps() - self.every.ps())
+    }
+
     /// When the next sample is due.
     pub fn due(&self) -> Instant {
         self.next
@@ -98,13 +103,13 @@ impl Recorder {
         }
     }
 
-    /// Samples the flows of an adapter, each with what a receiver counted of it, and adds what the adapter knows to their
-    /// totals.
+    /// Samples the flows of an adapter, each with what a receiver counted of it if there is one, and adds what the adapter
+    /// knows to their totals.
     pub fn sample_flows(
         &mut self,
         nic: &mut Nic,
         line: Rate,
-        delivered: impl Fn(usize) -> Delivered,
+        delivered: impl Fn(usize) -> Option<Delivered>,
         totals: &mut [FlowTotals],
     ) {
         for (number, place) in self.places.flows.iter().enumerate() {
@@ -117,11 +122,13 @@ impl Recorder {
                 total.cnms_received += counts.cnms;
             }
             let mut say = |quantity, value| self.row.push((flow, quantity, signed(value)));
-            say(Quantity::DroppedFrames, got.lost);
             say(Quantity::OfferedBytes, counts.offered_bytes);
             say(Quantity::SentBytes, counts.sent_bytes);
-            say(Quantity::DeliveredBytes, got.bytes);
-            say(Quantity::DeliveredFrames, got.frames);
+            if let Some(got) = got {
+                say(Quantity::DroppedFrames, got.lost);
+                say(Quantity::DeliveredBytes, got.bytes);
+                say(Quantity::DeliveredFrames, got.frames);
+            }
             say(Quantity::LimitBps, nic.limit(number as u8).unwrap_or(line).bps());
             say(Quantity::CnmsReceived, counts.cnms);
         }

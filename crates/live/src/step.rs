@@ -103,7 +103,7 @@ impl Bench {
                 recorder.sample_flows(
                     &mut self.nic.node,
                     self.line,
-                    |flow| since(before[flow], seen[flow]),
+                    |flow| Some(since(before[flow], seen[flow])),
                     &mut totals,
                 );
                 recorder.emit(told);

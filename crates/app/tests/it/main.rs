@@ -2,8 +2,10 @@
 
 mod bad_input;
 mod captures;
+mod conformance;
 mod interrupted;
 mod lists;
+mod live;
 mod lookups;
 mod results;
 mod runs;
