@@ -2,14 +2,21 @@
 //! paced flow is.
 
 use crate::clock::Clock;
-use crate::device::{Interface, Sent, Trouble};
-use crate::drive::{Pause, Station, drive};
+use crate::device::{Interface, Sent, Trouble, sys};
+use crate::drive::{Pause, Station};
 use crate::load::{Maker, Receiver, Shape};
 use crate::switch::Switch;
 use quell_proto::control::pacer::{Pacer, Rule};
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::time;
+
+/// A gap between two turns of a loop that is longer is a stall: the system let somebody else run, and it is left out.
+const STALL: time::Duration = time::Duration::from_micros(300);
+
+/// A clock for measurements on a machine that others use too.
+pub fn clock() -> Clock {
+    Clock::leaving_out(Some(STALL))
+}
 
 /// How a flow of frames fared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,13 +31,20 @@ pub struct Fared {
     pub latency_ps: u64,
     /// The longest of them.
     pub latency_max_ps: u64,
+    /// What the switch took of the processor: its own time and the kernel's on its behalf, delivery to the other end of the
+    /// pair included.
+    pub processor: time::Duration,
 }
 
 impl Fared {
     /// Frames that arrived, a second.
     pub fn rate(&self) -> u64 {
-        let arrived = u128::from(self.arrived) * 1_000_000_000_000;
-        u64::try_from(arrived / u128::from(self.span.ps().max(1))).unwrap_or(u64::MAX)
+        per_second(self.arrived, u128::from(self.span.ps()))
+    }
+
+    /// Frames that one core would forward in a second if it did nothing else; none if there was no switch.
+    pub fn rate_of_a_core(&self) -> u64 {
+        per_second(self.arrived, self.processor.as_nanos() * 1000)
     }
 
     /// Frames that did not arrive.
@@ -39,62 +53,48 @@ impl Fared {
     }
 }
 
-/// Sends frames by one interface at an even rate, or as fast as it takes them with no more than `window` under way, and
-/// counts them at another. `switch`, if there is one, runs on a thread of its own meanwhile.
-///
-/// # Errors
-/// When an interface is gone for good.
-pub fn through(
-    switch: Option<&mut Station<Switch>>,
-    ends: [&mut dyn Interface; 2],
-    shape: &Shape,
-    rate: Option<u64>,
-    span: Duration,
-) -> Result<Fared, Trouble> {
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let forwarding = switch.map(|switch| {
-            scope.spawn(|| {
-                drive(switch, &mut Clock::new(), &stop, |_, now| Some(now + Duration::from_ms(100)))
-            })
-        });
-        let fared = send_and_count(ends, shape, rate, span);
-        stop.store(true, Ordering::Relaxed);
-        if let Some(forwarding) = forwarding {
-            forwarding.join().expect("a loop that panics is a bug of its own")?;
-        }
-        fared
-    })
+fn per_second(frames: u64, ps: u128) -> u64 {
+    let frames = u128::from(frames) * 1_000_000_000_000;
+    u64::try_from(frames.checked_div(ps).unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
 /// Frames that may be under way at once when they go as fast as they can.
 const WINDOW: u64 = 512;
 
-fn send_and_count(
+/// Sends frames by one interface, so many a second or as fast as they go, and counts them at another; `switch`, if there is
+/// one, has its turns in between. All of it on one thread: what others do on the machine changes how long it takes,
+/// not what is measured.
+///
+/// # Errors
+/// When an interface is gone for good.
+pub fn through(
+    mut switch: Option<&mut Station<Switch>>,
     [from, to]: [&mut dyn Interface; 2],
     shape: &Shape,
     rate: Option<u64>,
     span: Duration,
+    clock: &mut Clock,
 ) -> Result<Fared, Trouble> {
     let mut maker = Maker::new(shape, 0, false);
     let mut receiver = Receiver::default();
-    let mut clock = Clock::new();
     let mut into = vec![0; 1 << 14];
     let gap = rate.map(|rate| Duration::from_ps(1_000_000_000_000 / rate.max(1)));
-    let mut due = Instant::START;
+    let begin = clock.now();
+    let (mut due, mut sent, mut processor) = (begin, 0, time::Duration::ZERO);
+    let end = begin + span;
     // What is still under way at the end is waited for.
-    let end = Instant::START + span;
-    let last = end + Duration::from_ms(200);
-    let mut sent = 0;
+    let last = end + Duration::from_ms(50);
     loop {
         let now = clock.now();
         if now < end {
-            for _ in 0..32 {
+            for _ in 0..64 {
                 let may_go = match gap {
                     Some(_) => due <= now,
                     None => sent - receiver.total_frames() < WINDOW,
                 };
-                if !may_go || from.send(maker.next(now)) != Sent::Yes {
+                // As of when it was due: that it had to wait for this loop is part of its way.
+                let made = if gap.is_some() { due } else { now };
+                if !may_go || from.send(maker.next(made)) != Sent::Yes {
                     break;
                 }
                 sent += 1;
@@ -103,6 +103,11 @@ fn send_and_count(
             from.flush()?;
         } else if receiver.total_frames() >= sent || now >= last {
             break;
+        }
+        if let Some(switch) = switch.as_deref_mut() {
+            let before = sys::processor_time();
+            switch.turn(clock.now())?;
+            processor += sys::processor_time().saturating_sub(before);
         }
         while let Some(length) = to.receive(&mut into) {
             if let Some(octets) = into.get(..length) {
@@ -117,6 +122,7 @@ fn send_and_count(
         span,
         latency_ps: total.latency_sum_ps.checked_div(total.frames).unwrap_or(0),
         latency_max_ps: total.latency_max_ps,
+        processor,
     })
 }
 
@@ -133,6 +139,8 @@ pub struct Evenness {
     pub worst: Duration,
     /// Frames sent in the time, against those due in it, in thousandths.
     pub kept_permille: u64,
+    /// How often the system let somebody else run; those gaps are left out.
+    pub stalls: u64,
 }
 
 /// Sends frames of one flow under a token bucket of this rate, and looks at when they left.
@@ -148,7 +156,7 @@ pub fn evenness(
     let mut maker = Maker::new(shape, 0, false);
     let length = maker.length();
     let mut pacer = Pacer::new(Rule::WholeFrame, Bytes::ZERO);
-    let mut clock = Clock::new();
+    let mut clock = clock();
     let gap = rate.time_for(length);
     let mut left: Vec<Instant> = Vec::with_capacity((span.ps() / gap.ps().max(1)) as usize + 2);
     pacer.set_rate(Instant::START, Some(rate));
@@ -185,5 +193,6 @@ pub fn evenness(
         p99: at(990),
         worst: at(1000),
         kept_permille: left.len() as u64 * 1000 / due.max(1),
+        stalls: clock.stalls().0,
     })
 }

@@ -47,7 +47,7 @@ impl Sight {
             self.driver,
             self.mtu + 14
         )];
-        let by = if self.strips_tags { "the adapter" } else { "the kernel" };
+        let by = if self.strips_tags && !self.is_software { "the adapter" } else { "the kernel" };
         words.push(format!(
             "{name}: VLAN tags are taken off by {by}; they are put back from what it says of them"
         ));

@@ -27,8 +27,9 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let stand = Stand::build(frame)?;
     let (mut a, mut b, mut station) = stand.open()?;
     let shape = Shape { source: a.address(), destination: b.address(), tag: None, frame };
+    let mut clock = bench::clock();
     let mut go = |rate: Option<u64>| {
-        bench::through(Some(&mut station), [&mut a, &mut b], &shape, rate, span)
+        bench::through(Some(&mut station), [&mut a, &mut b], &shape, rate, span, &mut clock)
             .map_err(|trouble| failure(&trouble))
     };
     let fastest = go(None)?;
@@ -37,7 +38,7 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let (mut direct, mut far) = stand.direct()?;
     let shape = Shape { source: direct.address(), destination: far.address(), tag: None, frame };
     let quiet = RATES[0];
-    let bare = bench::through(None, [&mut direct, &mut far], &shape, Some(quiet), span)
+    let bare = bench::through(None, [&mut direct, &mut far], &shape, Some(quiet), span, &mut bench::clock())
         .map_err(|trouble| failure(&trouble))?;
     let paced = PACED
         .into_iter()
@@ -127,10 +128,13 @@ impl Measured {
         let us = |ps: u64| ps as f64 / 1e6;
         let octets = self.frame + quell_live::node::CHECK_SEQUENCE;
         let mut words = format!(
-            "frames of {octets} octets through the switch, between two veth pairs, the switch on one thread\n\
-             as fast as they go (512 under way): {} frames/s, {:.2} Gb/s\n\n",
+            "frames of {octets} octets through the switch, between two veth pairs\n\
+             load, switch and receiver on one thread, as fast as they go: {} frames/s, {:.2} Gb/s\n\
+             the switch alone, by the processor time it took: {} frames/s on one core, {:.2} Gb/s\n\n",
             self.fastest.rate(),
-            self.fastest.rate() as f64 * octets as f64 * 8.0 / 1e9
+            self.fastest.rate() as f64 * octets as f64 * 8.0 / 1e9,
+            self.fastest.rate_of_a_core(),
+            self.fastest.rate_of_a_core() as f64 * octets as f64 * 8.0 / 1e9
         );
         let _ = writeln!(
             words,
@@ -172,6 +176,7 @@ impl Measured {
                 "sent": fared.sent,
                 "arrived": fared.arrived,
                 "frames_per_second": fared.rate(),
+                "frames_per_second_of_a_core": fared.rate_of_a_core(),
                 "mean_latency_ps": fared.latency_ps,
                 "longest_latency_ps": fared.latency_max_ps,
             })
@@ -184,6 +189,7 @@ impl Measured {
                 "p99_error_ps": it.p99.ps(),
                 "worst_error_ps": it.worst.ps(),
                 "kept_permille": it.kept_permille,
+                "stalls_left_out": it.stalls,
             })
         };
         json!({

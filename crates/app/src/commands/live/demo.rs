@@ -73,8 +73,8 @@ fn choose_line() -> Result<Rate, Failure> {
             tag: None,
             frame: FRAME,
         };
-        let fared =
-            bench::through(None, [nic, port], &shape, None, span).map_err(|trouble| failure(&trouble))?;
+        let fared = bench::through(None, [nic, port], &shape, None, span, &mut bench::clock())
+            .map_err(|trouble| failure(&trouble))?;
         carried = carried.max(fared.rate());
     }
     drop(lab);
@@ -444,7 +444,7 @@ mod tests {
                 seed: None,
                 wire_check: false,
             };
-            let scenario = read(&request).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+            let scenario = read(request).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
             assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
             let plan = &scenario.configurations[0].plan;
             assert_eq!(plan.flows.len(), usize::from(points));
