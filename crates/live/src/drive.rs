@@ -50,7 +50,7 @@ pub struct WireCounts {
 }
 
 /// Frames taken from one port before the others have their turn.
-const BATCH: usize = 32;
+const BATCH: usize = 64;
 /// How often interfaces are asked whether they are well.
 const LOOKS_EVERY: Duration = Duration::from_ms(100);
 /// The longest frame a station takes: what does not fit is counted and dropped.
@@ -247,4 +247,115 @@ pub fn drive<S: Driven>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::memory::{MemoryInterface, State};
+
+    /// Sends what comes in at one port out by the other, and remembers what it was told.
+    #[derive(Default)]
+    struct Repeater {
+        links: Vec<(usize, bool)>,
+        due: Option<Instant>,
+        acted: Vec<Instant>,
+    }
+
+    impl Node for Repeater {
+        fn on_frame(&mut self, now: Instant, port: usize, octets: &[u8], out: &mut dyn Outputs) {
+            out.send(now, 1 - port, octets);
+        }
+
+        fn advance(&mut self, now: Instant, _: &mut dyn Outputs) {
+            if let Some(due) = self.due.take_if(|due| *due <= now) {
+                self.acted.push(due);
+            }
+        }
+
+        fn next_due(&self) -> Instant {
+            self.due.unwrap_or(Instant::NEVER)
+        }
+
+        fn on_link(&mut self, _: Instant, port: usize, is_up: bool, _: &mut dyn Outputs) {
+            self.links.push((port, is_up));
+        }
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::START + Duration::from_ms(ms)
+    }
+
+    /// A repeater between two wires, and their far ends.
+    fn repeater() -> (Station<Repeater>, [MemoryInterface; 2]) {
+        let [a, left] = MemoryInterface::pair(["a", "left"], 4, 100);
+        let [b, right] = MemoryInterface::pair(["b", "right"], 4, 100);
+        (Station::new(Repeater::default(), vec![Box::new(left), Box::new(right)]), [a, b])
+    }
+
+    #[test]
+    fn frames_go_through_and_are_counted_and_shown_both_ways() {
+        #[derive(Clone, Default)]
+        struct Seen(std::sync::Arc<std::sync::Mutex<Vec<(usize, usize)>>>);
+        impl Tap for Seen {
+            fn frame(&mut self, _: Instant, port: usize, _: &[u8], length: usize) {
+                self.0.lock().unwrap().push((port, length));
+            }
+        }
+        let (mut station, [mut a, mut b]) = repeater();
+        let seen = Seen::default();
+        station.set_tap(Box::new(seen.clone()));
+        a.send(&[7; 60]);
+        assert_eq!(station.turn(at(1)).unwrap(), 1);
+        let mut into = [0; 100];
+        assert_eq!((b.receive(&mut into), into[59]), (Some(60), 7));
+        // In at port 0, out by port 1.
+        assert_eq!(*seen.0.lock().unwrap(), [(0, 60), (3, 60)]);
+        assert_eq!((station.counts(0).received, station.counts(1).sent), (1, 1));
+    }
+
+    #[test]
+    fn a_full_wire_costs_frames_and_not_the_run() {
+        let (mut station, [mut a, _]) = repeater();
+        for round in 0..3 {
+            for _ in 0..3 {
+                assert_eq!(a.send(&[0; 60]), Sent::Yes);
+            }
+            station.turn(at(round)).unwrap();
+        }
+        assert_eq!((station.counts(1).sent, station.counts(1).full), (4, 5));
+    }
+
+    #[test]
+    fn a_wire_that_goes_down_is_waited_for_and_one_that_is_gone_is_not() {
+        let (mut station, [mut a, b]) = repeater();
+        b.set(State::Down);
+        station.turn(at(150)).unwrap();
+        assert_eq!(station.node.links, [(1, false)]);
+        a.send(&[0; 60]);
+        station.turn(at(200)).unwrap();
+        assert_eq!(station.counts(1).sent, 0);
+        b.set(State::Up);
+        station.turn(at(300)).unwrap();
+        assert_eq!(station.node.links, [(1, false), (1, true)]);
+        b.set(State::Vanished);
+        assert!(matches!(station.turn(at(450)), Err(Trouble::Vanished { .. })));
+    }
+
+    #[test]
+    fn a_drive_ends_when_it_is_asked_to_and_does_what_is_due_meanwhile() {
+        let (mut station, _ends) = repeater();
+        station.node.due = Some(Instant::from_ps(1));
+        let mut turns = 0;
+        drive(&mut station, &mut Clock::new(), &AtomicBool::new(false), |_, now| {
+            turns += 1;
+            (turns < 5).then_some(now)
+        })
+        .unwrap();
+        assert_eq!((turns, station.node.acted.len()), (5, 1));
+        drive(&mut station, &mut Clock::new(), &AtomicBool::new(true), |_, _| {
+            panic!("stopped before it began")
+        })
+        .unwrap();
+    }
 }

@@ -3,6 +3,7 @@
 //! | part | what it is for |
 //! |---|---|
 //! | [`node`] | what a device is to its driver: frames in, frames out, told the time; no clock, no socket |
+//! | [`note`] | what nodes tell of besides frames and counts |
 //! | [`switch`] | a store-and-forward switch with congestion points, service rates, PAUSE and PFC |
 //! | [`nic`] | an adapter: reaction points with token buckets in front of a wire |
 //! | [`load`] | UDP frames with a flow number, made and measured |
@@ -24,6 +25,7 @@ pub mod lab;
 pub mod load;
 pub mod nic;
 pub mod node;
+pub mod note;
 mod pool;
 pub mod recorder;
 pub mod step;

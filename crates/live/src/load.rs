@@ -153,7 +153,7 @@ impl Source {
             return None;
         }
         if let Some(rate) = self.rate {
-            let earliest = Instant::from_ps(now.ps().saturating_sub(crate::switch::PATIENCE.ps()));
+            let earliest = Instant::from_ps(now.ps().saturating_sub(crate::node::PATIENCE.ps()));
             self.due = self.due.max(earliest) + rate.time_for(self.maker.length());
         }
         Some(self.maker.next(now))

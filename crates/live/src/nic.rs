@@ -4,9 +4,9 @@
 //! consumed, PAUSE and PFC are obeyed, everything else is the host's.
 
 use crate::load::{flow_of, flow_of_excerpt};
-use crate::node::{Node, Oddities, Outputs, StormGuard, counted};
+use crate::node::{Node, Oddities, Outputs, PATIENCE, StormGuard, counted};
+use crate::note::{Happening, Note, Noted};
 use crate::pool::{Fifo, Pool};
-use crate::switch::{Happening, Note, Noted, PATIENCE};
 use quell_proto::control::limiter::Limiter;
 use quell_proto::control::pacer::Rule;
 use quell_proto::control::pause::PauseReceiver;

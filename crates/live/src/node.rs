@@ -1,6 +1,6 @@
 //! What a device is to its driver.
 
-use quell_proto::units::{Bytes, Instant};
+use quell_proto::units::{Bytes, Duration, Instant};
 
 /// A device without a clock and without sockets: frames in, frames out, told the time.
 ///
@@ -25,6 +25,10 @@ pub trait Outputs {
 
 /// Octets of the check sequence, which the kernel adds and takes off; lengths are counted with it, as a simulation does.
 pub const CHECK_SEQUENCE: usize = 4;
+
+/// How late a node may be and still make up for it: what was due longer ago is done as if due so long ago. It bounds the
+/// burst that follows when the system did not let the driver run.
+pub(crate) const PATIENCE: Duration = Duration::from_ms(2);
 
 /// What a frame counts for.
 pub fn counted(octets: usize) -> Bytes {
@@ -83,7 +87,6 @@ impl StormGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quell_proto::units::Duration;
 
     #[test]
     fn a_storm_is_cut_off_and_told_of_once_and_is_over_after_a_while() {

@@ -16,11 +16,14 @@ pub(crate) struct Pool {
 pub(crate) struct Slot(u32);
 
 impl Pool {
+    /// The length of a slot that holds nothing.
+    const FREE: u32 = u32::MAX;
+
     pub(crate) fn new(slots: u32, slot: usize) -> Pool {
         Pool {
             octets: vec![0; slots as usize * slot],
             slot,
-            lengths: vec![0; slots as usize],
+            lengths: vec![Self::FREE; slots as usize],
             free: (0..slots).rev().collect(),
         }
     }
@@ -48,7 +51,8 @@ impl Pool {
     }
 
     pub(crate) fn free(&mut self, slot: Slot) {
-        debug_assert!(!self.free.contains(&slot.0), "slot {} freed twice", slot.0);
+        let length = std::mem::replace(&mut self.lengths[slot.0 as usize], Self::FREE);
+        assert!(length != Self::FREE, "slot {} freed twice", slot.0);
         self.free.push(slot.0);
     }
 }

@@ -1,7 +1,8 @@
 //! What happened at nodes, sampled as a simulation's recording.
 
 use crate::nic::Nic;
-use crate::switch::{Happening, Note, PortCounts, Switch};
+use crate::note::{Happening, Note};
+use crate::switch::{PortCounts, Switch};
 use quell_proto::units::{Duration, Instant, Rate};
 use quell_record::{EntityId, Event, EventKind, FlowTotals, Quantity, Sink};
 

@@ -4,17 +4,24 @@
 //! input, waits for its output by priority, and is out of the queue once its transmission begins. The congestion point of a
 //! queue samples what comes to wait in it.
 
-use crate::node::{Node, Oddities, Outputs, StormGuard, counted};
-use crate::pool::{Fifo, Pool, Slot};
-use quell_proto::control::pause::{PauseConfig, PauseReceiver, PauseSender, Signal};
-use quell_proto::control::qcn::{CongestionConfig, CongestionPoint, Sample};
-use quell_proto::dice::Dice;
+mod meter;
+mod port;
+mod table;
+
+pub use port::PortCounts;
+
+use crate::node::{Node, Oddities, Outputs, PATIENCE, counted};
+use crate::note::{Happening, Note, Noted};
+use crate::pool::{Pool, Slot};
+use port::{Port, Waiting};
+use quell_proto::control::pause::{PauseConfig, PauseSender, Signal};
+use quell_proto::control::qcn::{CongestionConfig, Sample};
 use quell_proto::units::{Bytes, Duration, Instant, Priority, PrioritySet, Rate};
 use quell_proto::wire::{
-    self, AnyFrame, CnTag, CnmFrame, CpId, EtherType, Frame, Header, MIN_FRAME, MacAddr, Origin, Pause,
-    PauseFrame, Pfc, PfcFrame, QuantisedFeedback, QueueDifference,
+    self, AnyFrame, CnTag, CnmFrame, EtherType, Frame, Header, MIN_FRAME, MacAddr, Origin, Pause, PauseFrame,
+    Pfc, PfcFrame, QuantisedFeedback, QueueDifference,
 };
-use std::collections::HashMap;
+use table::Table;
 
 /// What a switch is.
 #[derive(Clone, Debug)]
@@ -78,145 +85,6 @@ pub struct Switch {
     scratch: Box<[u8]>,
 }
 
-#[derive(Debug)]
-struct Port {
-    is_up: bool,
-    service: Option<Rate>,
-    queues: [Queue; Priority::COUNT],
-    /// Control frames of its own, which go before everything else.
-    control: Fifo<()>,
-    busy_until: Instant,
-    wire_until: Instant,
-    pauses: [PauseReceiver; Priority::COUNT],
-    /// Since when it is held at all.
-    held_since: Option<Instant>,
-    /// What it brought in and is still here, for each priority.
-    brought: [u64; Priority::COUNT],
-    senders: [Option<PauseSender>; Priority::COUNT],
-    stopped_since: Option<Instant>,
-    guard: StormGuard,
-    output: Meter,
-    input: Meter,
-    counts: PortCounts,
-    serviced_since: Instant,
-}
-
-#[derive(Debug)]
-struct Queue {
-    frames: Fifo<Waiting>,
-    octets: u64,
-    point: Option<CongestionPoint>,
-    id: CpId,
-}
-
-/// What is known of a frame that waits.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    /// The port it came in by; none for a frame made here.
-    input: Option<u16>,
-    is_data: bool,
-}
-
-/// What a port did since it was last asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortCounts {
-    /// Octets of data that left, check sequences counted.
-    pub sent_bytes: u64,
-    /// Frames of data that left.
-    pub sent_frames: u64,
-    /// Frames of data that came in.
-    pub received_frames: u64,
-    /// Notifications that the congestion points here sent.
-    pub cnms: u64,
-    /// Frames that found no room.
-    pub dropped: u64,
-    /// Frames that the interface had no room for.
-    pub refused: u64,
-    /// Pause frames that came in.
-    pub pauses: u64,
-    /// How long the peer held it.
-    pub paused: Duration,
-    /// How long it held its peer.
-    pub stopped: Duration,
-    /// What its service rate would have carried.
-    pub serviceable: Bytes,
-    /// Octets that waited for it, on average and at most.
-    pub queue: (u64, u64),
-    /// Octets that it brought in and that waited, on average and at most.
-    pub input: (u64, u64),
-}
-
-/// Something that a recording or a warning tells of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// When.
-    pub at: Instant,
-    /// Which port.
-    pub port: usize,
-    /// What.
-    pub what: Happening,
-}
-
-/// What can happen at a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Happening {
-    /// Its congestion point sent a notification: the flow of the CN-TAG, if there was one, and the feedback.
-    Cnm(Option<u16>, u8),
-    /// It stopped its peer; what it had brought in.
-    Stop(u64),
-    /// It let its peer go; likewise.
-    Go(u64),
-    /// Its peer stopped it.
-    Paused,
-    /// It may send again.
-    Resumed,
-    /// It dropped a frame of this length.
-    Drop(u64),
-    /// Its service changed to this rate.
-    Service(Rate),
-    /// Its link went down.
-    LinkDown,
-    /// Its link came up.
-    LinkUp,
-    /// More control frames came than any peer has reason to send; those beyond were ignored.
-    Storm,
-}
-
-/// Notes that wait to be fetched, no more than a fixed number of them.
-#[derive(Debug)]
-pub(crate) struct Noted {
-    notes: Vec<Note>,
-    left_out: u64,
-}
-
-impl Noted {
-    const MOST: usize = 1 << 14;
-
-    pub(crate) fn new() -> Noted {
-        Noted { notes: Vec::with_capacity(Self::MOST), left_out: 0 }
-    }
-
-    pub(crate) fn note(&mut self, at: Instant, port: usize, what: Happening) {
-        if self.notes.len() < Self::MOST {
-            self.notes.push(Note { at, port, what });
-        } else {
-            self.left_out += 1;
-        }
-    }
-
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Note> {
-        self.notes.drain(..)
-    }
-}
-
-/// How late a node may be and still make up for it: what was due longer ago is done as if due so long ago. It bounds the
-/// burst that follows when the system did not let the driver run.
-pub(crate) const PATIENCE: Duration = Duration::from_ms(2);
-
-/// PAUSE and PFC frames that a port takes in a tenth of a second; a peer refreshes some twenty times in that time.
-const MOST_PAUSES: u32 = 2_000;
-
 impl Switch {
     /// A switch whose ports are all up.
     ///
@@ -262,8 +130,8 @@ impl Switch {
             Some(at) => now.saturating_since(std::mem::replace(at, now)),
             None => Duration::ZERO,
         };
-        counts.paused = counts.paused + since(held_since);
-        counts.stopped = counts.stopped + since(stopped_since);
+        counts.paused += since(held_since);
+        counts.stopped += since(stopped_since);
         (counts.queue, counts.input) = (output.take(now), input.take(now));
         std::mem::take(counts)
     }
@@ -286,7 +154,7 @@ impl Switch {
     fn settle_service(&mut self, port: usize, now: Instant) {
         let Port { service, counts, serviced_since, .. } = &mut self.ports[port];
         let rate = service.unwrap_or(self.config.ports[port].rate);
-        counts.serviceable = counts.serviceable + rate.carries_in(now.saturating_since(*serviced_since));
+        counts.serviceable += rate.carries_in(now.saturating_since(*serviced_since));
         *serviced_since = now;
     }
 
@@ -333,7 +201,7 @@ impl Switch {
                 self.noted.note(now, port, Happening::Paused);
             }
             (Some(since), false) => {
-                own.counts.paused = own.counts.paused + now.saturating_since(since);
+                own.counts.paused += now.saturating_since(since);
                 own.held_since = None;
                 self.noted.note(now, port, Happening::Resumed);
             }
@@ -489,7 +357,7 @@ impl Switch {
                 self.noted.note(now, input, Happening::Stop(level));
             }
             (Some(since), false) => {
-                port.counts.stopped = port.counts.stopped + now.saturating_since(since);
+                port.counts.stopped += now.saturating_since(since);
                 port.stopped_since = None;
                 self.noted.note(now, input, Happening::Go(level));
             }
@@ -662,137 +530,6 @@ impl Node for Switch {
 fn told(sample: Sample) -> Option<(QuantisedFeedback, QueueDifference, QueueDifference)> {
     let feedback = QuantisedFeedback::new(sample.quantised)?;
     Some((feedback, QueueDifference::from_octets(sample.offset), QueueDifference::from_octets(sample.delta)))
-}
-
-impl Port {
-    fn new(config: &Config, port: &PortConfig, number: u16) -> Port {
-        let frames = (config.memory.get() / 1024).clamp(64, 1 << 14) as usize;
-        let queue = |class: usize| {
-            let priority = Priority::new(class as u8).expect("eight queues for eight priorities");
-            let is_watched = priority != config.cnm_priority;
-            let own = CpId::number(number, priority).unwrap_or(u16::MAX);
-            let dice = Dice::new(config.seed, u64::from(number), class as u64);
-            let point = config.congestion.filter(|_| is_watched).map(|it| CongestionPoint::new(it, dice));
-            Queue { frames: Fifo::new(frames), octets: 0, point, id: CpId::of(port.address, own) }
-        };
-        let sender = |class: usize| match config.pause {
-            FlowControl::Pause(pause) if class == 0 => Some(PauseSender::new(pause)),
-            FlowControl::Pfc(pause, lossless) => {
-                let priority = Priority::new(class as u8)?;
-                lossless.contains(priority).then(|| PauseSender::new(pause))
-            }
-            _ => None,
-        };
-        Port {
-            is_up: true,
-            service: port.service,
-            queues: std::array::from_fn(queue),
-            control: Fifo::new(64),
-            busy_until: Instant::START,
-            wire_until: Instant::START,
-            pauses: Default::default(),
-            held_since: None,
-            brought: [0; Priority::COUNT],
-            senders: std::array::from_fn(sender),
-            stopped_since: None,
-            guard: StormGuard::new(MOST_PAUSES),
-            output: Meter::default(),
-            input: Meter::default(),
-            counts: PortCounts::default(),
-            serviced_since: Instant::START,
-        }
-    }
-
-    /// When it can begin a frame: one of its own control frames if one waits, else any other.
-    fn free_at(&self) -> Instant {
-        if self.control.is_empty() { self.busy_until } else { self.wire_until }
-    }
-
-    /// The highest priority that has a frame and is not held.
-    fn eligible(&self, now: Instant) -> Option<Priority> {
-        Priority::all().rev().find(|priority| {
-            let class = priority.index();
-            !self.queues[class].frames.is_empty() && !self.pauses[class].is_paused(now)
-        })
-    }
-
-    /// When the first pause that holds it ends.
-    fn pause_ends(&self, now: Instant) -> Option<Instant> {
-        self.held_since?;
-        self.pauses.iter().filter_map(PauseReceiver::until).filter(|ends| *ends > now).min().or(Some(now))
-    }
-
-    fn next_due(&self, now: Instant) -> Instant {
-        let refresh = self.senders.iter().flatten().filter_map(PauseSender::next_timeout).min();
-        let ends = self.pause_ends(now);
-        let mut due = refresh.unwrap_or(Instant::NEVER).min(ends.unwrap_or(Instant::NEVER));
-        if self.is_up && (!self.control.is_empty() || self.eligible(now).is_some()) {
-            due = due.min(self.free_at());
-        }
-        due
-    }
-}
-
-/// Which port a station was last heard at.
-#[derive(Debug)]
-struct Table {
-    ports: HashMap<MacAddr, u16>,
-}
-
-impl Default for Table {
-    fn default() -> Table {
-        Table { ports: HashMap::with_capacity(Self::MOST) }
-    }
-}
-
-impl Table {
-    /// More stations than this are not remembered: their frames go everywhere.
-    const MOST: usize = 4096;
-
-    fn learn(&mut self, station: MacAddr, port: usize) {
-        if let Some(known) = self.ports.get_mut(&station) {
-            *known = port as u16;
-        } else if self.ports.len() < Self::MOST {
-            self.ports.insert(station, port as u16);
-        }
-    }
-
-    fn port_of(&self, station: MacAddr) -> Option<usize> {
-        if station.is_group() { None } else { self.ports.get(&station).map(|port| usize::from(*port)) }
-    }
-}
-
-/// How much something holds, over time: its mean and its peak since it was last asked.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Meter {
-    pub(crate) level: u64,
-    peak: u64,
-    begun: Instant,
-    since: Instant,
-    area: u128,
-}
-
-impl Meter {
-    pub(crate) fn change(&mut self, now: Instant, by: i64) {
-        self.settle(now);
-        self.level = self.level.checked_add_signed(by).expect("what goes out came in");
-        self.peak = self.peak.max(self.level);
-    }
-
-    /// The mean, rounded to nearest, and the peak.
-    pub(crate) fn take(&mut self, now: Instant) -> (u64, u64) {
-        self.settle(now);
-        let span = u128::from(now.saturating_since(self.begun).ps());
-        let mean = (self.area + span / 2).checked_div(span).unwrap_or(u128::from(self.level));
-        let taken = (u64::try_from(mean).unwrap_or(u64::MAX), self.peak);
-        (self.begun, self.area, self.peak) = (now, 0, self.level);
-        taken
-    }
-
-    fn settle(&mut self, now: Instant) {
-        self.area += u128::from(self.level) * u128::from(now.saturating_since(self.since).ps());
-        self.since = self.since.max(now);
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use crate::load::{Maker, Shape};
 use proptest::prelude::*;
 use quell_proto::control::qcn::Profile;
 use quell_proto::units::Quanta;
+use quell_proto::wire::CpId;
 
 const GIGABIT: Rate = Rate::from_gbps(1);
 

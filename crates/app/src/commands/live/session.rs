@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::out;
 use crate::prepared::VERSION;
 use quell_live::device::Trouble;
-use quell_live::switch::{Happening, Note};
+use quell_live::note::{Happening, Note};
 use quell_proto::units::{Duration, Instant};
 use quell_record::claim::{FigureKind, FigureSpec};
 use quell_record::{
