@@ -10,7 +10,18 @@ fn main() -> io::Result<()> {
     fs::write(out.join("scenarios.rs"), scenarios(&here.join("../../scenarios"))?)?;
     fs::write(out.join("data.rs"), data(&here.join("../../scenarios"))?)?;
     say(&format!("rustc-env=QUELL_FINGERPRINT={}", fingerprint(&here)?));
+    say(&format!("rustc-env=QUELL_COMPILER={}", compiler()));
     Ok(())
+}
+
+/// What the compiler says of its version.
+fn compiler() -> String {
+    let compiler = env::var_os("RUSTC").expect("cargo sets it");
+    let said = std::process::Command::new(compiler).arg("--version").output();
+    said.map_or_else(
+        |_| "an unknown compiler".to_owned(),
+        |it| String::from_utf8_lossy(&it.stdout).trim().to_owned(),
+    )
 }
 
 /// A table of every `.toml` under the folder: its path without the ending, and its text.

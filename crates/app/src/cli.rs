@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Live(LiveArgs),
     /// Print test vectors for hardware and drivers: frames, congestion points, reaction points, step by step
     Vectors,
+    /// Measure how fast this build simulates, on works that other simulators have done too
+    Bench(BenchArgs),
     /// Say what a key of a scenario means: unit, range, default, source
     Explain(ExplainArgs),
     /// Print the JSON Schema of scenario files, for editors
@@ -94,6 +96,38 @@ pub(crate) struct RunArgs {
     /// No progress bar and no plots
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// What `bench` takes.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// Works to measure, such as incast-open or 'permutation-*' [default: all]
+    #[arg(value_name = "WORK")]
+    pub(crate) works: Vec<String>,
+    /// Count instructions too, on a shorter run; takes valgrind, and a minute or so
+    #[arg(long)]
+    pub(crate) instructions: bool,
+    /// Compare with what `--save` wrote
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) against: Option<PathBuf>,
+    /// Fail if a work needs more instructions than in that file, by this many percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, requires = "against")]
+    pub(crate) at_most: f64,
+    /// Write what was measured to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) save: Option<PathBuf>,
+    /// Threads for each run
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Take the best of so many runs
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub(crate) times: NonZeroUsize,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Only simulate the first so many picoseconds of one work; what the command runs itself with
+    #[arg(long, value_name = "PS", hide = true)]
+    pub(crate) beginning: Option<u64>,
 }
 
 /// What is to be captured.

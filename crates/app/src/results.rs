@@ -225,6 +225,7 @@ impl Results {
             "runs": runs,
             "captures": self.captures.iter().map(Capture::to_json).collect::<Vec<_>>(),
             "warnings": self.report.warnings,
+            "peak_memory_bytes": peak_memory(),
             "dir": dir,
             "report": page,
         })
@@ -320,6 +321,14 @@ impl Run {
             "dir": self.dir,
         })
     }
+}
+
+/// The most memory this program has used so far, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
 }
 
 /// What helps against a run that cannot be read or written.

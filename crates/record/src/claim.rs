@@ -382,6 +382,18 @@ pub struct FigureSpec {
     pub first_run: bool,
     /// The part of the run it shows, if not all.
     pub over: Option<Window>,
+    /// What its flows are compared with, where it compares.
+    #[serde(default)]
+    pub pairing: Option<Pairing>,
+}
+
+/// A queue that rates of flows are compared with, step by step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pairing {
+    /// The port or input.
+    pub with: Selector,
+    /// Length of a step.
+    pub step_ps: u64,
 }
 
 /// The kinds of figures a scenario can ask for.
@@ -409,6 +421,10 @@ pub enum FigureKind {
     Slowdown,
     /// How long bursts are: the share of frames in bursts of so many, as bars, one group a configuration.
     Bursts,
+    /// The rate of a flow against a queue, one dot a step of time.
+    Scatter,
+    /// How much alike the rate of a flow and a queue are, over how much later the queue is looked at.
+    CrossCorrelation,
 }
 
 impl FigureKind {
@@ -419,6 +435,7 @@ impl FigureKind {
             FigureKind::Queue => &[Port, Input],
             FigureKind::Throughput | FigureKind::Shares => &[Flow, Port],
             FigureKind::Limit | FigureKind::Arrivals | FigureKind::Slowdown | FigureKind::Bursts => &[Flow],
+            FigureKind::Scatter | FigureKind::CrossCorrelation => &[Flow],
             FigureKind::Pause => &[Port, Input],
             FigureKind::Tree => &[Port],
             FigureKind::Cnms => &[Flow, Port, Input],

@@ -1,6 +1,7 @@
 //! One file a verb. A further verb is a variant of
 //! [`Command`](crate::cli::Command), a file here and a line in [`act`].
 
+mod bench;
 mod check;
 mod compare;
 mod completions;
@@ -29,6 +30,7 @@ pub(crate) fn act(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Suite(args) => suite::suite(&args),
+        Command::Bench(args) => bench::bench(&args),
         Command::Check(args) => check::check(&args),
         Command::Init(args) => init::init(&args),
         Command::List => list::list(),

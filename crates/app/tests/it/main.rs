@@ -1,6 +1,7 @@
 //! The real binary, as people and scripts use it: what it prints, how it exits, what it leaves behind.
 
 mod bad_input;
+mod bench;
 mod captures;
 mod conformance;
 mod interrupted;

@@ -74,6 +74,12 @@ impl PauseSender {
         }
     }
 
+    /// Whether it would say nothing at this level, nor at any below it.
+    #[inline]
+    pub fn is_content_with(&self, level: Bytes) -> bool {
+        !self.is_stopping() && level <= self.config.stop
+    }
+
     /// When `on_timeout` is next due.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.refresh

@@ -221,6 +221,7 @@ pub(crate) fn figure(
         overlay,
         first_run: false,
         over: None,
+        pairing: None,
     }
 }
 

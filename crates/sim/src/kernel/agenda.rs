@@ -8,13 +8,13 @@
 //! events were booked, so any cut of the network into parts that keep their own agendas gives the same run.
 
 use quell_proto::units::Instant;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// What wakes a node: an arrival on a link, a port that falls free, a timer.
 ///
 /// The order of fields is the order of events: time, then node, then lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     /// When.
     pub at: Instant,
@@ -22,6 +22,28 @@ pub(crate) struct Event {
     pub node: u32,
     /// What of the node it concerns.
     pub lane: Lane,
+}
+
+impl Event {
+    /// Its fields as one number, which compares faster than one field after the other.
+    #[inline]
+    fn key(&self) -> u128 {
+        u128::from(self.at.ps()) << 64 | u128::from(self.node) << 32 | u128::from(self.lane.0)
+    }
+}
+
+impl Ord for Event {
+    #[inline]
+    fn cmp(&self, other: &Event) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for Event {
+    #[inline]
+    fn partial_cmp(&self, other: &Event) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// What of a node an event concerns. At one instant a node sees its lanes in the order of [`LaneKind`], each by
@@ -35,7 +57,7 @@ pub(crate) struct Lane(u32);
 pub(crate) enum LaneKind {
     /// The scenario changes something about the node.
     Change,
-    /// The head of an incoming link arrives; the index is the port.
+    /// The first frame on a wire arrives; the index is the wire. A node's wires are in the order of its ports.
     Arrival,
     /// The first cell on an incoming wire of a fabric arrives; the index is the inlet.
     Cell,
@@ -143,8 +165,9 @@ impl Agenda {
     /// An empty agenda for about `events_per_second` of simulated time. The figure only tunes the width of the
     /// buckets; any value gives the same order.
     pub(crate) fn new(events_per_second: u64) -> Agenda {
-        // Not below a nanosecond: the wheel must reach as far as a frame and its wire take, about four microseconds.
-        let gap_ps = (1_000_000_000_000 / events_per_second.max(1)).clamp(1 << 10, 1 << 24);
+        // A few events in a bucket: to sort them costs less than to look for the next bucket. Not below a nanosecond: the wheel must reach as
+        // far as a frame and its wire take, about four microseconds.
+        let gap_ps = (4 * 1_000_000_000_000 / events_per_second.max(1)).clamp(1 << 10, 1 << 24);
         Agenda {
             shift: gap_ps.ilog2(),
             turn: 0,

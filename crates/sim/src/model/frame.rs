@@ -111,8 +111,8 @@ pub(crate) struct Pool {
 pub(crate) struct Slot {
     /// The frame.
     pub frame: Frame,
-    /// When it reaches the end of the wire it is on.
-    pub due: Instant,
+    /// When the frame behind it on a wire reaches the end of that.
+    pub behind: Instant,
     next: Handle,
     /// The port by which it entered the switch it is in.
     pub ingress: u16,
@@ -122,7 +122,7 @@ impl Pool {
     /// Gives a frame a place.
     #[inline]
     pub(crate) fn put(&mut self, frame: Frame) -> Handle {
-        let slot = Slot { frame, due: Instant::START, next: NIL, ingress: 0 };
+        let slot = Slot { frame, behind: Instant::NEVER, next: NIL, ingress: 0 };
         match self.free {
             Some(handle) => {
                 let place = &mut self.slots[handle as usize];
@@ -191,6 +191,26 @@ impl List {
             pool.slots[self.tail as usize].next = handle;
         }
         self.tail = handle;
+    }
+
+    /// As [`push`](Self::push), and notes in the frame before it when this one is due. Says whether there was none.
+    #[inline]
+    pub(crate) fn push_due(&mut self, pool: &mut Pool, handle: Handle, due: Instant) -> bool {
+        let is_first = self.head == NIL;
+        if !is_first {
+            pool.slots[self.tail as usize].behind = due;
+        }
+        self.push(pool, handle);
+        is_first
+    }
+
+    /// Takes the first frame, and says when the next one is due, if there is one.
+    #[inline]
+    pub(crate) fn pop_due(&mut self, pool: &Pool) -> Option<(Handle, Option<Instant>)> {
+        let head = self.head()?;
+        let slot = &pool.slots[head as usize];
+        self.head = slot.next;
+        Some((head, (slot.next != NIL).then_some(slot.behind)))
     }
 
     #[inline]

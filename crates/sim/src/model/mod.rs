@@ -22,8 +22,8 @@ use crate::topology::cut::Cut;
 use crate::topology::routing::Routes;
 use fabric::{Mesh, Passed, Router};
 use host::Host;
-use net::Net;
 pub(crate) use net::node_index;
+use net::{Net, Sampled};
 pub(crate) use parcel::Parcel;
 use quell_proto::units::{Duration, Instant, Priority, Rate};
 use quell_record::{EntityId, Event as Recorded, FlowTotals, Quantity, Sink, Tap};
@@ -49,9 +49,9 @@ pub(crate) struct World {
 
 #[derive(Debug)]
 enum Node {
-    Host(Host),
-    Switch(Switch),
-    Router(Router),
+    Host(Box<Host>),
+    Switch(Box<Switch>),
+    Router(Box<Router>),
     /// A node of another part.
     Elsewhere,
 }
@@ -110,22 +110,22 @@ impl World {
             net.mesh = mesh;
             ends
         });
-        // For each node, the wires of its ports: the one it sends on, the one that ends there.
-        let mut wires: Vec<Vec<(u32, u32)>> = vec![Vec::new(); node_count];
+        // For each node, the wires on which its ports send.
+        let mut wires: Vec<Vec<u32>> = vec![Vec::new(); node_count];
         let mut taps = Vec::with_capacity(2 * plan.links.len());
         for (link, number) in plan.links.iter().zip(0u32..) {
             for end in 0..2 {
                 let node = node_index(plan, link.ends[end as usize]);
                 let ports = &mut wires[node as usize];
                 taps.push((node, ports.len() as u32));
-                ports.push((2 * number + end, 2 * number + 1 - end));
+                ports.push(2 * number + end);
             }
         }
         let (epochs, routes) = epochs(plan);
         let mut nodes: Vec<Node> = Vec::with_capacity(node_count);
         for (index, own) in wires.iter().enumerate().take(plan.hosts.len()) {
             nodes.push(if is_here(index) {
-                Node::Host(Host::new(plan, index as u32, own[0], seed, &mut net))
+                Node::Host(Box::new(Host::new(plan, index as u32, own[0], seed, &mut net)))
             } else {
                 Node::Elsewhere
             });
@@ -134,7 +134,7 @@ impl World {
             let own = &wires[plan.hosts.len() + index];
             nodes.push(if is_here(nodes.len()) {
                 let id = SwitchId(index as u32);
-                Node::Switch(Switch::new(plan, id, own, &routes, ends.as_ref(), seed, &net))
+                Node::Switch(Box::new(Switch::new(plan, id, own, &routes, ends.as_ref(), seed, &net)))
             } else {
                 Node::Elsewhere
             });
@@ -143,7 +143,7 @@ impl World {
             let first = nodes.len();
             let routers = Router::all(fabric, ends, first as u32).into_iter().enumerate();
             nodes.extend(routers.map(|(index, router)| match is_here(first + index) {
-                true => Node::Router(router),
+                true => Node::Router(Box::new(router)),
                 false => Node::Elsewhere,
             }));
         }
@@ -470,23 +470,23 @@ impl World {
                 _ if !concerns_this_part(&self.nodes, net, flow) => continue,
                 _ => 0,
             };
-            let sent = &mut net.sent[flow as usize];
-            let received = &mut net.received[flow as usize];
-            let lost = std::mem::replace(&mut net.sampled_lost[flow as usize], net.lost[flow as usize]);
-            sink.sample(entity, Quantity::DroppedFrames, difference(net.lost[flow as usize], lost));
-            sink.sample(entity, Quantity::OfferedBytes, difference(sent.offered, sent.sampled_offered));
-            sink.sample(entity, Quantity::SentBytes, difference(sent.bytes, sent.sampled_bytes));
-            sink.sample(entity, Quantity::DeliveredBytes, difference(received.bytes, received.sampled_bytes));
-            sink.sample(
-                entity,
-                Quantity::DeliveredFrames,
-                difference(received.frames, received.sampled_frames),
-            );
+            let (sent, received) = (&net.sent[flow as usize], &net.received[flow as usize]);
+            let now = Sampled {
+                offered: sent.offered,
+                sent: sent.bytes,
+                cnms: sent.cnms,
+                bytes: received.bytes,
+                frames: received.frames,
+                lost: net.lost[flow as usize],
+            };
+            let before = std::mem::replace(&mut net.sampled[flow as usize], now);
+            sink.sample(entity, Quantity::DroppedFrames, difference(now.lost, before.lost));
+            sink.sample(entity, Quantity::OfferedBytes, difference(now.offered, before.offered));
+            sink.sample(entity, Quantity::SentBytes, difference(now.sent, before.sent));
+            sink.sample(entity, Quantity::DeliveredBytes, difference(now.bytes, before.bytes));
+            sink.sample(entity, Quantity::DeliveredFrames, difference(now.frames, before.frames));
             sink.sample(entity, Quantity::LimitBps, signed(limit));
-            sink.sample(entity, Quantity::CnmsReceived, difference(sent.cnms, sent.sampled_cnms));
-            (sent.sampled_offered, sent.sampled_bytes, sent.sampled_cnms) =
-                (sent.offered, sent.bytes, sent.cnms);
-            (received.sampled_bytes, received.sampled_frames) = (received.bytes, received.frames);
+            sink.sample(entity, Quantity::CnmsReceived, difference(now.cnms, before.cnms));
         }
     }
 

@@ -42,9 +42,10 @@ pub(crate) struct Net {
     pub sent: Vec<Sent>,
     /// The receiving half of each flow, written by its receiver.
     pub received: Vec<Received>,
-    /// Frames of each flow lost in the network, and how many of them the last sample saw.
+    /// Frames of each flow lost in the network.
     pub lost: Vec<u64>,
-    pub sampled_lost: Vec<u64>,
+    /// What the last sample saw of each flow, where flows are sampled.
+    pub sampled: Vec<Sampled>,
     /// Events not yet handed to the recording.
     pub events: Vec<Event>,
     /// For each of them, the node and lane it came from: events of one instant are recorded in that order.
@@ -59,6 +60,8 @@ pub(crate) struct Net {
     pub fault: Option<Fault>,
     /// Compare every frame with its octets.
     check_octets: bool,
+    /// Whether any flow has a message that it may complete.
+    has_messages: bool,
     /// Whether frames of a flow must arrive in order: cells take any way through a fabric, frames do not.
     keeps_order: bool,
     /// Frames to be captured, if somebody asked for some.
@@ -73,12 +76,14 @@ pub(crate) struct Net {
 
 /// One direction of a link, and the frames on it.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Wire {
     /// Its rate.
     pub speed: Speed,
     delay: Duration,
     to_node: u32,
-    to_lane: Lane,
+    /// The port it ends at.
+    pub to_port: u16,
     /// The part it leads to.
     part: u16,
     flight: List,
@@ -99,20 +104,20 @@ pub(crate) struct Flow {
     pub group: Option<u32>,
 }
 
-/// The sending half of a flow. `sampled_*` is what the last sample saw.
+/// The sending half of a flow. With hundreds of thousands of them every look is at cold memory, so none lies across
+/// two lines of the cache.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
 pub(crate) struct Sent {
     pub offered: u64,
     pub bytes: u64,
     pub frames: u32,
     pub cnms: u64,
-    pub sampled_offered: u64,
-    pub sampled_bytes: u64,
-    pub sampled_cnms: u64,
 }
 
-/// The receiving half of a flow.
+/// The receiving half of a flow, likewise.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct Received {
     pub bytes: u64,
     pub frames: u64,
@@ -120,8 +125,17 @@ pub(crate) struct Received {
     pub reordered: u64,
     pub latency_sum: u64,
     pub latency_max: u64,
-    pub sampled_bytes: u64,
-    pub sampled_frames: u64,
+}
+
+/// What the last sample saw of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sampled {
+    pub offered: u64,
+    pub sent: u64,
+    pub cnms: u64,
+    pub bytes: u64,
+    pub frames: u64,
+    pub lost: u64,
 }
 
 /// A rate, with the time of an octet worked out where it is whole.
@@ -157,22 +171,22 @@ impl Net {
     /// The shared state at the start of a run.
     pub(crate) fn new(plan: &Plan, classes: Vec<Priority>, data: &[Priority]) -> Net {
         let node = |id: NodeId| node_index(plan, id);
-        let mut ports = vec![0u32; plan.hosts.len() + plan.switches.len()];
+        let mut ports = vec![0u16; plan.hosts.len() + plan.switches.len()];
         let mut wires = Vec::with_capacity(2 * plan.links.len());
         for link in &plan.links {
             let [a, b] = link.ends.map(node);
-            let lanes = [a, b].map(|node| {
+            let [at_a, at_b] = [a, b].map(|node| {
                 let port = &mut ports[node as usize];
                 *port += 1;
-                Lane::new(LaneKind::Arrival, *port - 1)
+                *port - 1
             });
-            for (to_node, to_lane) in [(b, lanes[1]), (a, lanes[0])] {
+            for (to_node, to_port) in [(b, at_b), (a, at_a)] {
                 let speed = Speed::new(link.rate);
                 wires.push(Wire {
                     speed,
                     delay: link.delay,
                     to_node,
-                    to_lane,
+                    to_port,
                     part: HERE,
                     flight: List::default(),
                 });
@@ -226,7 +240,8 @@ impl Net {
             groups,
             received: vec![Received::default(); flows.len()],
             lost: vec![0; flows.len()],
-            sampled_lost: vec![0; flows.len()],
+            sampled: if plan.flow_series { vec![Sampled::default(); flows.len()] } else { Vec::new() },
+            has_messages: flows.iter().any(|flow| flow.message.is_some()),
             flows,
             events: Vec::new(),
             origins: Vec::new(),
@@ -269,12 +284,11 @@ impl Net {
     /// A frame is on a wire that ends here.
     #[inline]
     fn put_on(&mut self, wire: u32, handle: Handle, due: Instant) {
+        let lane = Lane::new(LaneKind::Arrival, wire);
         let wire = &mut self.wires[wire as usize];
-        self.pool.get_mut(handle).due = due;
-        if wire.flight.is_empty() {
-            self.agenda.book(due, wire.to_node, wire.to_lane);
+        if wire.flight.push_due(&mut self.pool, handle, due) {
+            self.agenda.book(due, wire.to_node, lane);
         }
-        wire.flight.push(&mut self.pool, handle);
     }
 
     /// Keeps only the part `own` of the network here; the rest is reached by parcels. `part_of` has an entry for each node.
@@ -323,10 +337,12 @@ impl Net {
     /// Takes the frame that arrives now off the wire, and books the arrival of the one behind it.
     #[inline]
     pub(crate) fn arrive(&mut self, wire: u32) -> Handle {
+        let lane = Lane::new(LaneKind::Arrival, wire);
         let wire = &mut self.wires[wire as usize];
-        let handle = wire.flight.pop(&self.pool).expect("an arrival is booked only for a frame on the wire");
-        if let Some(next) = wire.flight.head() {
-            self.agenda.book(self.pool.get(next).due, wire.to_node, wire.to_lane);
+        let (handle, next) =
+            wire.flight.pop_due(&self.pool).expect("an arrival is booked only for a frame on the wire");
+        if let Some(due) = next {
+            self.agenda.book(due, wire.to_node, lane);
         }
         handle
     }
@@ -360,7 +376,8 @@ impl Net {
         let latency = (self.now - frame.born).ps();
         received.latency_sum += latency;
         received.latency_max = received.latency_max.max(latency);
-        if let Some((message, began)) = self.flows[frame.flow as usize].message
+        if self.has_messages
+            && let Some((message, began)) = self.flows[frame.flow as usize].message
             && received.bytes >= message
             && received.bytes - u64::from(frame.length) < message
         {
@@ -373,6 +390,9 @@ impl Net {
     /// The flows on which a frame of this flow is sent: all of its group, or itself.
     #[inline]
     pub(crate) fn sent_on(&self, flow: u32) -> std::ops::Range<u32> {
+        if self.groups.is_empty() {
+            return flow..flow + 1;
+        }
         match self.flows[flow as usize].group {
             None => flow..flow + 1,
             Some(group) => self.groups[group as usize].clone(),

@@ -32,8 +32,8 @@ pub(crate) struct Sender {
     pub control: List,
     /// How fast it is served, if slower than its wire.
     service: Option<Box<Speed>>,
-    /// What it has carried since the last sample, for each class.
-    carried: Box<[Carried]>,
+    /// What it has carried of the first class since the last sample, and of the others.
+    carried: Carried,
     rare: Box<Rare>,
 }
 
@@ -41,12 +41,13 @@ pub(crate) struct Sender {
 #[derive(Clone, Copy, Debug, Default)]
 struct Carried {
     bytes: u64,
-    frames: u64,
+    frames: u32,
 }
 
 /// What of a sender is needed only for pauses and samples.
 #[derive(Debug)]
 struct Rare {
+    carried: [Carried; 7],
     pauses: [PauseReceiver; 8],
     expiry_booked: Instant,
     /// For each class, how long it was held since the last sample, and since when it is.
@@ -57,7 +58,7 @@ struct Rare {
 }
 
 impl Sender {
-    pub(crate) fn new(node: u32, port: u32, wire: u32, classes: usize) -> Sender {
+    pub(crate) fn new(node: u32, port: u32, wire: u32) -> Sender {
         Sender {
             node,
             port,
@@ -70,8 +71,9 @@ impl Sender {
             booked: Instant::NEVER,
             control: List::default(),
             service: None,
-            carried: vec![Carried::default(); classes].into(),
+            carried: Carried::default(),
             rare: Box::new(Rare {
+                carried: [Carried::default(); 7],
                 pauses: [PauseReceiver::default(); 8],
                 expiry_booked: Instant::NEVER,
                 held: [(0, Instant::START); 8],
@@ -91,6 +93,12 @@ impl Sender {
     #[inline]
     pub(crate) fn is_free(&self, now: Instant) -> bool {
         self.free_at() <= now
+    }
+
+    /// Whether a frame of a class that came now could begin at once, with none of the port's own before it.
+    #[inline]
+    pub(crate) fn is_idle(&self, class: usize, now: Instant) -> bool {
+        self.up && self.busy_until <= now && self.held & (1 << class) == 0 && self.control.is_empty()
     }
 
     /// Octets of a class that are being sent.
@@ -137,7 +145,7 @@ impl Sender {
             }
         }
         if matches!(body, Body::Data { .. }) {
-            let count = &mut self.carried[usize::from(class)];
+            let count = self.carried_of(usize::from(class));
             count.bytes += u64::from(length);
             count.frames += 1;
         }
@@ -228,6 +236,14 @@ impl Sender {
         let_go
     }
 
+    #[inline]
+    fn carried_of(&mut self, class: usize) -> &mut Carried {
+        match class.checked_sub(1) {
+            None => &mut self.carried,
+            Some(other) => &mut self.rare.carried[other],
+        }
+    }
+
     /// Octets, frames and held time of a class since the last sample.
     pub(crate) fn take_counts(&mut self, class: usize, now: Instant) -> (u64, u64, u64) {
         let (held_ps, since) = &mut self.rare.held[class];
@@ -235,8 +251,9 @@ impl Sender {
             *held_ps += (now - *since).ps();
             *since = now;
         }
-        let Carried { bytes, frames } = std::mem::take(&mut self.carried[class]);
-        (bytes, frames, std::mem::take(held_ps))
+        let held = std::mem::take(held_ps);
+        let Carried { bytes, frames } = std::mem::take(self.carried_of(class));
+        (bytes, u64::from(frames), held)
     }
 
     /// What the port could have carried since the last sample.
@@ -252,7 +269,8 @@ pub(crate) struct Meter {
     level: u64,
     peak: u64,
     since: Instant,
-    area: u128,
+    /// Octets times picoseconds since the last sample: high half, low half. As one number it would ask for padding.
+    area: [u64; 2],
 }
 
 impl Meter {
@@ -275,19 +293,37 @@ impl Meter {
         self.level -= octets;
     }
 
+    /// Something came and went at once: it counts for the peak alone.
+    #[inline]
+    pub(crate) fn touch(&mut self, octets: u64) {
+        self.peak = self.peak.max(self.level + octets);
+    }
+
     #[inline]
     fn settle(&mut self, now: Instant) {
-        self.area += u128::from(self.level) * u128::from((now - self.since).ps());
+        if self.level > 0 {
+            self.set_area(self.area() + u128::from(self.level) * u128::from((now - self.since).ps()));
+        }
         self.since = now;
+    }
+
+    #[inline]
+    fn area(&self) -> u128 {
+        u128::from(self.area[0]) << 64 | u128::from(self.area[1])
+    }
+
+    #[inline]
+    fn set_area(&mut self, area: u128) {
+        self.area = [(area >> 64) as u64, area as u64];
     }
 
     /// Mean (rounded to nearest) and peak over the `span` that ends now.
     pub(crate) fn take(&mut self, now: Instant, span: quell_proto::units::Duration) -> (u64, u64) {
         self.settle(now);
         let ps = u128::from(span.ps().max(1));
-        let mean = u64::try_from((self.area + ps / 2) / ps).unwrap_or(u64::MAX);
+        let mean = u64::try_from((self.area() + ps / 2) / ps).unwrap_or(u64::MAX);
         let peak = std::mem::replace(&mut self.peak, self.level);
-        self.area = 0;
+        self.area = [0; 2];
         (mean, peak)
     }
 }

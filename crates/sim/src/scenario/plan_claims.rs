@@ -8,7 +8,7 @@ use super::units::{Ratio, Span};
 use super::value::{Data, Value};
 use quell_proto::units::{Duration, Instant};
 use quell_record::claim::{
-    Across, Bound, FairShare, FigureKind, FigureSpec, Measure, Metric, Reduce, Window,
+    Across, Bound, FairShare, FigureKind, FigureSpec, Measure, Metric, Pairing, Reduce, Window,
 };
 use quell_record::{Catalog, EntityClass, EntityId, Selector};
 
@@ -158,6 +158,8 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
         "tree" => FigureKind::Tree,
         "slowdown" => FigureKind::Slowdown,
         "bursts" => FigureKind::Bursts,
+        "scatter" => FigureKind::Scatter,
+        "cross-correlation" => FigureKind::CrossCorrelation,
         _ => FigureKind::Shares,
     };
     let of = Selector(section.text("of")?.to_owned());
@@ -168,6 +170,22 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
         }
         return None;
     }
+    let pairing = match kind {
+        FigureKind::Scatter | FigureKind::CrossCorrelation => {
+            let with = Selector(section.text("with")?.to_owned());
+            one_queue(section, &with, setting, log)?;
+            if !setting.flow_series {
+                let message = format!(
+                    "`{}` is `{word}`, and `run.flow_series` keeps flows from being sampled",
+                    section.path_of("kind")
+                );
+                log.wrong(section.origin_of("kind"), message).hint("remove `flow_series`, or this figure");
+                return None;
+            }
+            Some(Pairing { with, step_ps: section.time("step")?.ps() })
+        }
+        _ => None,
+    };
     let over = match section.windows("over") {
         Some(windows) => Some(window(section, *windows.first()?, setting, log)?),
         None => None,
@@ -176,7 +194,8 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
     let overlay = section.flag("overlay")?;
     let first_run = section.text("runs")? == "first";
     let shows = section.text("shows").map(str::to_owned);
-    Some(FigureSpec { title, shows, kind, of, configurations: Vec::new(), overlay, first_run, over })
+    let configurations = Vec::new();
+    Some(FigureSpec { title, shows, kind, of, configurations, overlay, first_run, over, pairing })
 }
 
 /// Reads every `[[fair]]` of a configuration; their configurations are filled in later.

@@ -396,6 +396,7 @@ impl Sections {
         plan.changes.sort_by_key(|change| change.at);
         let places = Places {
             run: &self.run,
+            topology: &self.topology,
             switches: &switch_sections,
             adapter: &self.adapter,
             scheme: &self.scheme,

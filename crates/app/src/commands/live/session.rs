@@ -127,6 +127,7 @@ impl Recording {
             overlay: false,
             first_run: false,
             over: None,
+            pairing: None,
         };
         let head = ExperimentHead {
             format: 0,

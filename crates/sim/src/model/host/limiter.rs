@@ -54,6 +54,12 @@ impl Limiter {
         self.machine.is_active()
     }
 
+    /// Whether it has a reaction point, which wants to know of what is sent.
+    #[inline]
+    pub(super) fn is_awake(&self) -> bool {
+        self.machine.is_active()
+    }
+
     /// What it holds its flows to.
     pub(super) fn limit(&self) -> Option<Rate> {
         self.machine.limit()

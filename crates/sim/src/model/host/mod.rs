@@ -27,8 +27,6 @@ pub(crate) struct Host {
     node: u32,
     /// Its one port.
     pub sender: Sender,
-    /// The wire that ends here.
-    inbound: u32,
     receiver: Receiver,
     queueing: AdapterQueueing,
     queues: Vec<List>,
@@ -37,6 +35,8 @@ pub(crate) struct Host {
     /// For each class, the queues that hold a frame.
     waiting: Vec<Ring>,
     limiters: Vec<Limiter>,
+    /// How many of them have a reaction point. While none has, nobody need look at any.
+    awake: u32,
     scheme: Scheme,
     /// Length and class of the frames that answer marks and probes, in a scheme that has them.
     answers: Option<(u16, u8)>,
@@ -51,15 +51,24 @@ pub(crate) struct Host {
     first_flow: u32,
 }
 
-/// Where a flow waits, and what limits it.
+/// Where a flow waits, what limits it, and where it goes.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     queue: u32,
     limiter: u32,
-    /// The source to ask for another frame when one leaves, if it is a greedy one.
-    greedy: Option<u32>,
-    /// The source that is parked while this queue holds a frame, if it has the queue to itself.
-    parked: Option<u32>,
+    to: u32,
+    /// The source that waits for a frame to leave.
+    refill: Option<Refill>,
+    class: u8,
+}
+
+/// A source that does something when a frame of it leaves.
+#[derive(Clone, Copy, Debug)]
+enum Refill {
+    /// It is greedy, and gives another.
+    Greedy(u32),
+    /// It has the queue to itself, and is parked while that holds a frame.
+    Parked(u32),
 }
 
 #[derive(Debug)]
@@ -79,9 +88,8 @@ struct Source {
 }
 
 impl Host {
-    pub(crate) fn new(plan: &Plan, index: u32, wires: (u32, u32), seed: u64, net: &mut Net) -> Host {
+    pub(crate) fn new(plan: &Plan, index: u32, outbound: u32, seed: u64, net: &mut Net) -> Host {
         let host = &plan.hosts[index as usize];
-        let (outbound, inbound) = wires;
         let classes = net.classes.len();
         let own = |flow: &plan::Flow| flow.from.0 == index;
         let first_flow = plan.flows.iter().position(own).unwrap_or(0);
@@ -96,7 +104,7 @@ impl Host {
                 // A group is a destination of its own, which no host has the number of.
                 let path = numbers.path(u32::MAX - members.start, net.flows[members.start as usize].class);
                 for flow in members.clone() {
-                    paths[flow as usize - first_flow] = path;
+                    paths[flow as usize - first_flow] = Path { to: net.flows[flow as usize].to, ..path };
                 }
             }
         }
@@ -112,7 +120,7 @@ impl Host {
             }
             if arrivals.is_greedy() {
                 for flow in &source.flows {
-                    paths[flow.0 as usize - first_flow].greedy = Some(here);
+                    paths[flow.0 as usize - first_flow].refill = Some(Refill::Greedy(here));
                 }
             }
             sources.push(Source {
@@ -139,14 +147,14 @@ impl Host {
             .collect();
         let mut built = Host {
             node: index,
-            sender: Sender::new(index, 0, outbound, classes),
-            inbound,
+            sender: Sender::new(index, 0, outbound),
             receiver: Receiver::new(&host.adapter.receive, index, outbound),
             queueing: host.adapter.queueing,
             queues: vec![List::default(); numbers.queues as usize],
             full: host.adapter.queue_limit.map(|limit| (vec![0; numbers.queues as usize], limit.get())),
             waiting: vec![Ring::new(numbers.queues as usize); classes],
             limiters,
+            awake: 0,
             scheme: plan.scheme,
             answers: answers(plan, net),
             reaction_delay: host.adapter.reaction_delay,
@@ -164,7 +172,7 @@ impl Host {
     #[inline]
     pub(crate) fn on_event(&mut self, lane: Lane, net: &mut Net) {
         match lane.kind() {
-            LaneKind::Arrival => self.on_arrival(net),
+            LaneKind::Arrival => self.on_arrival(lane.index() as u32, net),
             LaneKind::Transmit => {
                 if self.sender.looks_now(net.now) {
                     self.look_if_free(net);
@@ -201,8 +209,8 @@ impl Host {
         }
     }
 
-    fn on_arrival(&mut self, net: &mut Net) {
-        let handle = net.arrive(self.inbound);
+    fn on_arrival(&mut self, wire: u32, net: &mut Net) {
+        let handle = net.arrive(wire);
         let frame = net.pool.get(handle).frame;
         match frame.body {
             Body::Data { tag, .. } => {
@@ -275,7 +283,7 @@ impl Host {
         let held_before = self.sender.held;
         if self.sender.on_pause(priority, quanta, net) {
             self.on_resumed(net);
-        } else if self.sender.held != held_before {
+        } else if self.sender.held != held_before && self.awake > 0 {
             for limiter in &mut self.limiters {
                 limiter.on_paused(net.now);
             }
@@ -283,7 +291,8 @@ impl Host {
     }
 
     fn on_resumed(&mut self, net: &mut Net) {
-        for number in 0..self.limiters.len() {
+        let limiters = if self.awake > 0 { self.limiters.len() } else { 0 };
+        for number in 0..limiters {
             if self.limiters[number].on_resumed(net.now) {
                 self.rearm(number, net);
             }
@@ -302,7 +311,7 @@ impl Host {
     fn react(&mut self, flow: u32, feedback: Feedback, net: &mut Net) {
         let number = self.path(flow).limiter as usize;
         let was_active = self.limiters[number].is_active();
-        self.limiters[number].on_feedback(net.now, feedback, &self.scheme);
+        self.steer(number, |limiter, scheme| limiter.on_feedback(net.now, feedback, scheme));
         match (was_active, self.limiters[number].is_active()) {
             (false, true) => {
                 let bps = self.limiters[number].limit().map_or(0, Rate::bps);
@@ -316,7 +325,7 @@ impl Host {
     }
 
     fn on_limiter(&mut self, number: usize, net: &mut Net) {
-        let Some(released) = self.limiters[number].on_timer(net.now) else { return };
+        let Some(released) = self.steer(number, |limiter, _| limiter.on_timer(net.now)) else { return };
         if released {
             self.note_release(number, net);
         }
@@ -325,6 +334,16 @@ impl Host {
         }
         self.rearm(number, net);
         self.look_if_free(net);
+    }
+
+    /// Tells a limiter something that may set it up or let it go.
+    #[inline]
+    fn steer<T>(&mut self, number: usize, tell: impl FnOnce(&mut Limiter, &Scheme) -> T) -> T {
+        let limiter = &mut self.limiters[number];
+        let was_awake = limiter.is_awake();
+        let said = tell(limiter, &self.scheme);
+        self.awake = self.awake + u32::from(limiter.is_awake()) - u32::from(was_awake);
+        said
     }
 
     /// Books the limiter's next timer, unless an earlier one is booked.
@@ -437,7 +456,7 @@ impl Host {
             if matches!(self.queueing, AdapterQueueing::FifoWithSetAside) {
                 self.set_aside(class, net);
             }
-            let ready = |queue: &usize| self.ready_at(*queue, net) <= net.now;
+            let ready = |queue: &usize| self.awake == 0 || self.ready_at(*queue, net) <= net.now;
             if let Some(queue) = self.waiting[class].round().find(ready) {
                 return Some((class, queue));
             }
@@ -459,28 +478,39 @@ impl Host {
         if let Some((held, _)) = &mut self.full {
             held[path.queue as usize] -= u64::from(length);
         }
-        let number = path.limiter as usize;
-        if let Some(tag) = self.limiters[number].tag()
-            && let Body::Data { tag: carried, .. } = &mut net.pool.get_mut(handle).frame.body
+        if self.awake > 0 {
+            self.count_as_sent(handle, path.limiter as usize, net);
+        }
+        self.sender.send(handle, net);
+        match path.refill {
+            Some(Refill::Greedy(source)) => self.give(source as usize, net.now, net),
+            Some(Refill::Parked(source)) => {
+                let next = self.sources[source as usize].arrivals.next();
+                if next != Instant::NEVER {
+                    self.due.push(Reverse((next, source)));
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// The limiter of a frame lets it go.
+    fn count_as_sent(&mut self, handle: Handle, number: usize, net: &mut Net) {
+        let limiter = &mut self.limiters[number];
+        let frame = &mut net.pool.get_mut(handle).frame;
+        if let Some(tag) = limiter.tag()
+            && let Body::Data { tag: carried, .. } = &mut frame.body
         {
             *carried = tag_of(tag);
         }
-        if let Some(frames) = self.limiters[number].burst_over(net.now, length) {
+        let Frame { flow, length, .. } = *frame;
+        if let Some(frames) = limiter.burst_over(net.now, length) {
             net.flow_event(flow, EventKind::Burst, i64::from(frames));
         }
-        if self.limiters[number].on_sent(net.now, length) {
+        if self.steer(number, |limiter, _| limiter.on_sent(net.now, length)) {
             self.note_release(number, net);
         }
         self.rearm(number, net);
-        self.sender.send(handle, net);
-        if let Some(source) = path.greedy {
-            self.give(source as usize, net.now, net);
-        } else if let Some(source) = path.parked {
-            let next = self.sources[source as usize].arrivals.next();
-            if next != Instant::NEVER {
-                self.due.push(Reverse((next, source)));
-            }
-        }
     }
 
     /// Books the next instant at which a frame may be ready.
@@ -507,7 +537,8 @@ impl Host {
                 for queue in self.waiting[class].round() {
                     // Limited frames at the head of the common queue will be set aside: others may go at once.
                     let common = matches!(self.queueing, AdapterQueueing::FifoWithSetAside) && queue == class;
-                    let ready = if common { net.now } else { self.ready_at(queue, net) };
+                    let any = common || self.awake == 0;
+                    let ready = if any { net.now } else { self.ready_at(queue, net) };
                     soonest = soonest.min(ready);
                     if soonest <= free {
                         break;
@@ -615,10 +646,10 @@ impl Host {
             sent.offered += if is_counted { 0 } else { u64::from(length) };
             sent.frames += 1;
         }
-        let super::net::Flow { to, class, .. } = net.flows[flow as usize];
+        let Path { to, class, queue, .. } = self.path(flow);
         let frame = Frame { born: at, flow, to, body: Body::Data { sequence, tag: UNTAGGED }, length, class };
         let queue = match self.queueing {
-            AdapterQueueing::PerDestination => self.path(flow).queue as usize,
+            AdapterQueueing::PerDestination => queue as usize,
             AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => class as usize,
         };
         let handle: Handle = net.pool.put(frame);
@@ -700,7 +731,7 @@ fn park_lone_sources(
         let alone = feeders.filter(|flow| paths[path_of(**flow)].queue == queue).count() == 1;
         if countable && alone {
             sources[number].parks = true;
-            paths[path_of(flow)].parked = Some(number as u32);
+            paths[path_of(flow)].refill.get_or_insert(Refill::Parked(number as u32));
         }
     }
 }
@@ -744,7 +775,7 @@ impl Numbering {
                 self.limiters - 1
             }
         };
-        let path = Path { queue, limiter, greedy: None, parked: None };
+        let path = Path { queue, limiter, to, refill: None, class };
         self.by_destination.insert((to, class), path);
         path
     }

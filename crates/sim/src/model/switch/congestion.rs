@@ -28,8 +28,6 @@ pub(super) struct CongestionPoints {
     told: Vec<(u32, Sample)>,
     /// How a random occupant is found, if not at once.
     search: Option<Search>,
-    /// Reads of the search since they were last asked for.
-    reads: u64,
 }
 
 /// What the number of a congestion point at an input has that of one at an output has not.
@@ -48,6 +46,8 @@ pub(super) struct Watcher {
     ticks: Instant,
     /// What it knows of its flows, in schemes that measure them.
     measure: Option<Box<Measure>>,
+    /// Reads of an array in search of its culprits since the last sample.
+    reads: u64,
 }
 
 /// How a congestion point that measures its flows goes about it.
@@ -75,6 +75,11 @@ impl Watcher {
             None => {}
         }
         self.sample(|point| point.on_arrival(frame.bytes(), queued, true))
+    }
+
+    /// Reads of an array since the last sample.
+    pub(super) fn take_reads(&mut self) -> u64 {
+        std::mem::take(&mut self.reads)
     }
 
     fn on_clock(&mut self, queued: Bytes) -> Option<Sample> {
@@ -168,7 +173,6 @@ impl Switch {
             residents: Vec::new(),
             told: Vec::new(),
             search: qcn.search.map(Search::new),
-            reads: 0,
         });
         let at_outputs = matches!(qcn.placement, Placement::Output | Placement::Both);
         let at_inputs = matches!(qcn.placement, Placement::Input | Placement::Both);
@@ -186,11 +190,12 @@ impl Switch {
                     Scheme::Fqcn(_) => Some(Measure::Culprits(Culprits::new(Tally::default()))),
                     _ => None,
                 };
-                Watcher {
+                Box::new(Watcher {
                     point: CongestionPoint::new(qcn.congestion, dice),
                     ticks: Instant::NEVER,
                     measure: measure.map(Box::new),
-                }
+                    reads: 0,
+                })
             };
             self.outputs[queue].watcher = at_outputs.then(|| watcher(0));
             self.inputs[queue].watcher = at_inputs.then(|| watcher(1));
@@ -236,9 +241,9 @@ impl Switch {
         }
         let priority = net.classes[queue % self.classes];
         let arrival = (Some(arrival), priority);
-        let told = points.whom_to_tell(&mut self.outputs[queue].watcher, arrival, sample, net.now);
-        self.outputs[queue].reads += std::mem::take(&mut points.reads);
-        self.outputs[queue].cnms += told.len() as u64;
+        let place = &mut self.outputs[queue];
+        let told = points.whom_to_tell(place.watcher.as_deref_mut(), arrival, sample, net.now);
+        place.cnms += told.len() as u32;
         let wire = self.ports[queue / self.classes].sender.wire;
         for (flow, sample) in &told {
             if let Some(data) = net.data_class(queue % self.classes) {
@@ -270,9 +275,9 @@ impl Switch {
         }
         let points = self.congestion.as_mut().expect("it was there");
         let arrival = (arrival, net.classes[class]);
-        let told = points.whom_to_tell(&mut self.inputs[queue].watcher, arrival, sample, net.now);
-        self.inputs[queue].reads += std::mem::take(&mut points.reads);
-        self.inputs[queue].cnms += told.len() as u64;
+        let place = &mut self.inputs[queue];
+        let told = points.whom_to_tell(place.watcher.as_deref_mut(), arrival, sample, net.now);
+        place.cnms += told.len() as u32;
         let wire = self.ports[input].sender.wire;
         for (flow, sample) in &told {
             if let Some(data) = net.data_class(class) {
@@ -371,18 +376,22 @@ impl CongestionPoints {
     /// Whom to notify of a sample, and what of. The list is the caller's to give back.
     fn whom_to_tell(
         &mut self,
-        watcher: &mut Option<Watcher>,
+        watcher: Option<&mut Watcher>,
         (arrival, priority): (Option<u32>, Priority),
         sample: Sample,
         now: Instant,
     ) -> Vec<(u32, Sample)> {
         let mut told = std::mem::take(&mut self.told);
         told.clear();
-        let blamed = |points: &mut Self| points.blame(points.plan.congestion.culprit, arrival, priority);
-        match watcher.as_mut().and_then(|watcher| watcher.measure.as_deref_mut()) {
-            None => told.extend(blamed(self).map(|flow| (flow, sample))),
+        let Some(watcher) = watcher else { return told };
+        match watcher.measure.as_deref_mut() {
+            None => {
+                let (blamed, reads) = self.blame(arrival, priority);
+                watcher.reads += reads;
+                told.extend(blamed.map(|flow| (flow, sample)));
+            }
             Some(Measure::Fairness(fairness)) => {
-                let blamed = blamed(self);
+                let (blamed, _) = self.blame(arrival, priority);
                 let fair = |flow| fairness.weigh(now, sample, flow).map(|sample| (flow, sample));
                 told.extend(blamed.and_then(fair));
             }
@@ -391,18 +400,17 @@ impl CongestionPoints {
         told
     }
 
-    /// The flow that a sample blames.
-    fn blame(&mut self, culprit: Culprit, arrival: Option<u32>, priority: Priority) -> Option<u32> {
-        match (culprit, arrival) {
+    /// The flow that a sample blames, and the reads of an array that it took to find it.
+    fn blame(&mut self, arrival: Option<u32>, priority: Priority) -> (Option<u32>, u64) {
+        match (self.plan.congestion.culprit, arrival) {
             (Culprit::RandomOccupancy, _) if let Some(search) = &mut self.search => {
                 let (flow, reads) = search.find(&self.residents, priority, &mut self.dice);
-                self.reads += u64::from(reads);
-                flow
+                (flow, u64::from(reads))
             }
-            (Culprit::Arrival, arrival) => arrival,
+            (Culprit::Arrival, arrival) => (arrival, 0),
             (culprit, arrival) => {
                 let buffer = Residents(&self.residents);
-                blame(culprit, arrival.unwrap_or(u32::MAX), &buffer, &mut self.dice)
+                (blame(culprit, arrival.unwrap_or(u32::MAX), &buffer, &mut self.dice), 0)
             }
         }
     }

@@ -92,11 +92,9 @@ impl Switch {
             path.free_at = net.now + takes;
             let due = net.now + crossing.stage.latency + takes;
             let taken = self.waiting.granted(queue, &net.pool);
-            net.pool.get_mut(taken).due = due;
-            if path.flight.is_empty() {
+            if path.flight.push_due(&mut net.pool, taken, due) {
                 net.agenda.book(due, self.node, Lane::new(LaneKind::Crossing, port as u32));
             }
-            path.flight.push(&mut net.pool, taken);
             if self.acknowledgements.is_none() && matches!(frame.body, Body::Data { .. }) {
                 self.discharge(&frame, input, net);
             }
@@ -118,9 +116,10 @@ impl Switch {
     pub(super) fn on_crossed(&mut self, port: usize, net: &mut Net) {
         let Some(crossing) = &mut self.crossing else { return };
         let flight = &mut crossing.paths[port].flight;
-        let handle = flight.pop(&net.pool).expect("a crossing is booked only for a frame on its way");
-        if let Some(next) = flight.head() {
-            net.agenda.book(net.pool.get(next).due, self.node, Lane::new(LaneKind::Crossing, port as u32));
+        let (handle, next) =
+            flight.pop_due(&net.pool).expect("a crossing is booked only for a frame on its way");
+        if let Some(due) = next {
+            net.agenda.book(due, self.node, Lane::new(LaneKind::Crossing, port as u32));
         }
         crossing.inside -= u64::from(net.pool.get(handle).frame.length);
         self.reach_output(handle, port, net);

@@ -133,6 +133,20 @@ impl Stops {
         }
     }
 
+    /// Whether an input that holds `held` octets in a class would say nothing if it held `length` more for no time.
+    /// `false` where that takes more than a look.
+    #[inline]
+    pub(super) fn stays_silent(&self, port: usize, class: usize, length: u64, held: u64) -> bool {
+        let level = match self.scope {
+            Scope::Off => return true,
+            Scope::Port => self.totals[port],
+            Scope::Class => held,
+        };
+        let Some(sender) = self.sender_of(port, class) else { return true };
+        let is_fixed = self.dynamic.is_none() && self.global.is_none();
+        is_fixed && self.senders[sender].sender.is_content_with(Bytes::new(level + length))
+    }
+
     /// Whether an input holds its peer.
     pub(super) fn is_stopping(&self, port: usize, class: usize) -> bool {
         self.sender_of(port, class).is_some_and(|sender| self.senders[sender].sender.is_stopping())

@@ -75,31 +75,35 @@ const NOWHERE: u16 = u16::MAX - 1;
 #[derive(Debug)]
 struct Port {
     sender: Sender,
-    inbound: u32,
     /// One bit a class: frames wait that may be sent.
     ready: u8,
     turns: Turns,
 }
 
-/// What is held in one class for one port (an output), or was brought in by it (an input), and what happened there.
+/// What is held in one class for one port (an output), or was brought in by it (an input), and what happened there
+/// since the last sample. Every frame touches two of these in each switch: they fill a cache line and no more.
 #[derive(Debug, Default)]
 struct Place {
     meter: Meter,
-    watcher: Option<Watcher>,
+    watcher: Option<Box<Watcher>>,
     /// The congestion point of a scheme that is not a kind of QCN.
     sampler: Option<Box<Sampler>>,
-    cnms: u64,
-    reads: u64,
-    dropped: u64,
-    drop_noted: bool,
+    cnms: u32,
+    dropped: u32,
 }
 
 impl Place {
+    /// Whether a congestion point wants to see what comes.
+    #[inline]
+    fn is_watched(&self) -> bool {
+        self.watcher.is_some() || self.sampler.is_some()
+    }
+
     /// Mean and peak held, notifications and drops, since the last sample.
     fn take(&mut self, span: quell_proto::units::Duration, now: Instant) -> [u64; 4] {
         let (mean, peak) = self.meter.take(now, span);
-        self.drop_noted = false;
-        [mean, peak, std::mem::take(&mut self.cnms), std::mem::take(&mut self.dropped)]
+        let [cnms, dropped] = [&mut self.cnms, &mut self.dropped].map(std::mem::take).map(u64::from);
+        [mean, peak, cnms, dropped]
     }
 }
 
@@ -116,7 +120,7 @@ impl Switch {
     pub(crate) fn new(
         plan: &Plan,
         id: SwitchId,
-        wires: &[(u32, u32)],
+        wires: &[u32],
         routes: &Arc<[Routes]>,
         ends: Option<&Ends>,
         seed: u64,
@@ -128,9 +132,8 @@ impl Switch {
         let ports: Vec<Port> = wires
             .iter()
             .zip(0..)
-            .map(|((outbound, inbound), port)| Port {
-                sender: Sender::new(node, port, *outbound, classes),
-                inbound: *inbound,
+            .map(|(wire, port)| Port {
+                sender: Sender::new(node, port, *wire),
                 ready: 0,
                 turns: Turns::new(switch.schedule, &net.classes),
             })
@@ -146,14 +149,14 @@ impl Switch {
             _ => (None, None),
         };
         let takes = crossing.as_ref().and_then(Crossing::acknowledge);
-        let outputs = if leaf.is_some() { plan.hosts.len() } else { ports.len() };
+        let fabric_outputs = leaf.is_some().then_some(plan.hosts.len());
         let mut built = Switch {
             node,
             id,
             classes,
             outputs: (0..queues).map(|_| Place::default()).collect(),
             inputs: (0..queues).map(|_| Place::default()).collect(),
-            waiting: Waiting::new(&switch.buffering, ports.len(), outputs, classes),
+            waiting: Waiting::new(&switch.buffering, ports.len(), fabric_outputs, classes),
             crossing,
             leaf,
             parted: Parted::new(net.groups.len()),
@@ -177,7 +180,7 @@ impl Switch {
     pub(crate) fn on_event(&mut self, lane: Lane, net: &mut Net) {
         let index = lane.index();
         match lane.kind() {
-            LaneKind::Arrival => self.on_arrival(index, net),
+            LaneKind::Arrival => self.on_arrival(index as u32, net),
             LaneKind::Transmit => {
                 if self.ports[index].sender.looks_now(net.now) {
                     self.look_if_free(index, net);
@@ -208,8 +211,9 @@ impl Switch {
     }
 
     #[inline]
-    fn on_arrival(&mut self, port: usize, net: &mut Net) {
-        let handle = net.arrive(self.ports[port].inbound);
+    fn on_arrival(&mut self, wire: u32, net: &mut Net) {
+        let handle = net.arrive(wire);
+        let port = usize::from(net.wires[wire as usize].to_port);
         let frame = net.pool.get(handle).frame;
         match frame.body {
             Body::Pause { .. } | Body::Pfc { .. } if !self.ports[port].sender.up => net.pool.free(handle),
@@ -248,6 +252,9 @@ impl Switch {
         }
         let class = frame.class as usize;
         let is_data = matches!(frame.body, Body::Data { .. });
+        if is_data && self.pass_through(handle, &frame, input, net) {
+            return;
+        }
         let Some(output) = self.output_towards(&frame) else {
             return self.lose(handle, At::Input(input), false, net);
         };
@@ -283,6 +290,35 @@ impl Switch {
             self.stamp(handle, output, net);
         }
         self.look_if_free(output, net);
+    }
+
+    /// Puts a frame of data on its output's wire at once if nothing is before it and nobody watches what it passes by.
+    /// That gives what waiting for no time would give, for a third of the work.
+    #[inline]
+    fn pass_through(&mut self, handle: Handle, frame: &Frame, input: usize, net: &mut Net) -> bool {
+        if self.is_staged() || self.parted.is_used() {
+            return false;
+        }
+        let Some(output) = self.output_towards(frame) else { return false };
+        let (class, length) = (usize::from(frame.class), u64::from(frame.length));
+        let [into, out_of] = [input, output].map(|port| port * self.classes + class);
+        let (place, from, port) = (&self.outputs[out_of], &self.inputs[into], &self.ports[output]);
+        let goes = port.ready == 0
+            && matches!(port.turns, Turns::Strict)
+            && port.sender.is_idle(class, net.now)
+            && self.ports[input].sender.up
+            && !place.is_watched()
+            && !from.is_watched()
+            && self.waiting.has_room_for_passage(length, from.meter.level())
+            && self.stops.stays_silent(input, class, length, from.meter.level());
+        if goes {
+            self.outputs[out_of].meter.touch(length);
+            self.inputs[into].meter.touch(length);
+            self.waiting.passed(input, out_of);
+            self.books.sent += length;
+            self.ports[output].sender.send(handle, net);
+        }
+        goes
     }
 
     /// A frame counts for the port that it waits for.
@@ -450,20 +486,17 @@ impl Switch {
         let (class, length) = (frame.class as usize, u64::from(frame.length));
         self.books.dropped += length;
         net.lost[frame.flow as usize] += u64::from(matches!(frame.body, Body::Data { .. }));
-        let (wire, noted, counter) = match at {
+        let (port, place) = match at {
             At::Input(input) if input < self.ports.len() => {
-                let place = &mut self.inputs[input * self.classes + class];
-                (self.ports[input].sender.wire, &mut place.drop_noted, &mut place.dropped)
+                (input, &mut self.inputs[input * self.classes + class])
             }
             At::Input(_) => return,
-            At::Output(output) => {
-                let place = &mut self.outputs[output * self.classes + class];
-                (self.ports[output].sender.wire, &mut place.drop_noted, &mut place.dropped)
-            }
+            At::Output(output) => (output, &mut self.outputs[output * self.classes + class]),
         };
-        *counter += 1;
+        let wire = self.ports[port].sender.wire;
+        place.dropped += 1;
         // The first of a sampling interval; the count of the rest is in the sample.
-        if !std::mem::replace(noted, true)
+        if place.dropped == 1
             && let Some(data) = net.data_class(class)
         {
             let value = i64::from(frame.length);
@@ -593,8 +626,7 @@ impl Switch {
             Side::Output => &mut self.outputs[queue],
             Side::Input => &mut self.inputs[queue],
         };
-        place.watcher.as_ref()?;
-        Some(std::mem::take(&mut place.reads))
+        place.watcher.as_mut().map(|watcher| watcher.take_reads())
     }
 
     /// Likewise of an input, and for how long it stopped its peer.

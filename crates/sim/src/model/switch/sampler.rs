@@ -90,7 +90,7 @@ impl Switch {
             }),
             Point::IbCc(marker) => {
                 if marker.on_arrival(frame.bytes(), queued, has_credits) {
-                    place.cnms += u64::from(tag != MARKED);
+                    place.cnms += u32::from(tag != MARKED);
                     net.pool.get_mut(handle).frame.body = Body::Data { sequence, tag: MARKED };
                 }
                 None

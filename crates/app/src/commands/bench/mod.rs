@@ -1,0 +1,262 @@
+//! `quell bench`: how fast this build simulates.
+//!
+//! A work is a scenario of the family `bench`. Each measurement is a run of this program by itself, so that it has its own
+//! peak of memory and judges the work's check values as any other run does. Instructions are those of a shorter run less
+//! those of a very short one, under valgrind and recorded in memory: setting up and starting are in both.
+
+mod baseline;
+mod table;
+
+use crate::catalogue;
+use crate::cli::BenchArgs;
+use crate::exit::{Exit, Failure};
+use crate::out;
+use baseline::Baseline;
+use quell_proto::units::Duration;
+use quell_record::Memory;
+use quell_record::select::matches;
+use quell_sim::kernel::{self, Control};
+use quell_sim::scenario::plan::Plan;
+use quell_sim::scenario::{Request, read};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::env;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Instant;
+
+/// A very short run, of this part of a work's length: what it takes to begin.
+const BEGINNING: u64 = 100;
+/// The run in which instructions are counted is this much shorter than the work.
+const SHORTER: u64 = 5;
+
+/// What was measured of one work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Measured {
+    /// Its name.
+    pub(super) work: String,
+    /// Whether the counts that other simulators agree on came out.
+    pub(super) checks: bool,
+    /// Frames carried over links.
+    pub(super) frame_hops: u64,
+    /// Cells carried inside a fabric.
+    pub(super) cell_hops: u64,
+    /// Events for each hop: of a cell where there are cells.
+    pub(super) events_per_hop: f64,
+    /// Time for each hop, the best of several runs, recording and all.
+    pub(super) ns_per_hop: f64,
+    /// Instructions for each hop, if they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) instructions_per_hop: Option<f64>,
+    /// Peak of the memory of the whole program, where the system tells.
+    pub(super) peak_memory_bytes: Option<u64>,
+    /// From the start of the program to the first hundredth of the work.
+    pub(super) setup_seconds: f64,
+}
+
+pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
+    if let (Some(ps), [work]) = (args.beginning, &args.works[..]) {
+        return begin(work, ps);
+    }
+    let before = args.against.as_deref().map(Baseline::load).transpose()?;
+    let works = works(&args.works)?;
+    if args.instructions {
+        require_valgrind()?;
+    }
+    let mut measured = Vec::new();
+    for work in &works {
+        if !args.json {
+            out::note(&format!("{work} …"));
+        }
+        measured.push(measure(work, args)?);
+    }
+    let now = Baseline::of(measured);
+    if let Some(path) = &args.save {
+        now.save(path)?;
+    }
+    let verdict = before.as_ref().map(|before| now.compared_with(before, args.at_most));
+    let text = if args.json {
+        now.to_json(verdict.as_ref())
+    } else {
+        table::render(&now, before.as_ref(), verdict.as_ref())
+    };
+    out::print(&text)?;
+    let failed = now.works.iter().any(|work| !work.checks) || verdict.is_some_and(|it| !it.slower.is_empty());
+    Ok(if failed { Exit::Failed } else { Exit::Done })
+}
+
+/// The works that are asked for, or all.
+fn works(patterns: &[String]) -> Result<Vec<&'static str>, Failure> {
+    let all: Vec<&'static str> =
+        catalogue::all().map(|it| it.id).filter(|id| id.starts_with("bench/")).collect();
+    if patterns.is_empty() {
+        return Ok(all);
+    }
+    let wanted = |id: &&str| {
+        let name = id.trim_start_matches("bench/");
+        patterns.iter().any(|pattern| matches(pattern, name) || matches(pattern, id))
+    };
+    let chosen: Vec<_> = all.iter().copied().filter(wanted).collect();
+    if chosen.is_empty() {
+        let names: Vec<_> = all.iter().map(|id| id.trim_start_matches("bench/")).collect();
+        return Err(Failure::invalid(format!("no work is called `{}`", patterns.join("` or `")))
+            .hint(format!("the works are {}", names.join(", "))));
+    }
+    Ok(chosen)
+}
+
+fn measure(work: &'static str, args: &BenchArgs) -> Result<Measured, Failure> {
+    let length = plan(work)?.length.ps();
+    let threads = args.threads.map_or(1, NonZeroUsize::get);
+    let started = Instant::now();
+    run_beginning(Command::new(own_program()?), work, length / BEGINNING)?;
+    let setup_seconds = started.elapsed().as_secs_f64();
+    let mut best: Option<Run> = None;
+    for _ in 0..args.times.get() {
+        let run = run_whole(work, threads)?;
+        if best.as_ref().is_none_or(|best| run.seconds < best.seconds) {
+            best = Some(run);
+        }
+    }
+    let best = best.expect("it ran at least once");
+    let instructions_per_hop = if args.instructions {
+        let [start, part] = [BEGINNING, SHORTER].map(|part| count_beginning(work, length / part));
+        let ((hops_before, before), (hops, count)) = (start?, part?);
+        Some(float(count.saturating_sub(before)) / float((hops - hops_before).max(1)))
+    } else {
+        None
+    };
+    let hops = float(best.hops().max(1));
+    Ok(Measured {
+        work: work.to_owned(),
+        checks: best.checks,
+        frame_hops: best.frame_hops,
+        cell_hops: best.cell_hops,
+        events_per_hop: float(best.events) / hops,
+        ns_per_hop: best.seconds * 1e9 / hops,
+        instructions_per_hop,
+        peak_memory_bytes: best.peak_memory_bytes,
+        setup_seconds,
+    })
+}
+
+/// Simulates only so much of a work, and says how much that was.
+fn begin(work: &str, ps: u64) -> Result<Exit, Failure> {
+    let mut plan = plan(work)?;
+    plan.length = Duration::from_ps(ps);
+    plan.cuts.retain(|cut| cut.ps() <= ps);
+    let mut memory = Memory::new(plan.catalog());
+    let outcome = kernel::run(&plan, 1, &mut memory, &Control::default());
+    let outcome = outcome.map_err(|broken| Failure::invalid(broken.to_string()))?;
+    let hops = if outcome.cell_hops > 0 { outcome.cell_hops } else { outcome.frame_hops };
+    out::print(&format!("{hops}\n"))?;
+    Ok(Exit::Done)
+}
+
+/// What a work simulates.
+fn plan(work: &str) -> Result<Plan, Failure> {
+    let Some(built_in) = catalogue::find(work) else {
+        return Err(Failure::invalid(format!("there is no work `{work}`")));
+    };
+    let (file, base) = (built_in.file(), |_: &str| None);
+    let mut scenario = read(Request {
+        file: &file,
+        text: built_in.text,
+        base: &base,
+        sets: &[],
+        quick: false,
+        repeat: None,
+        seed: None,
+        wire_check: false,
+    })
+    .map_err(|problems| Failure::invalid(problems.to_string()))?;
+    Ok(scenario.configurations.swap_remove(0).plan)
+}
+
+/// What one run of a work said of itself.
+#[derive(Debug)]
+struct Run {
+    checks: bool,
+    frame_hops: u64,
+    cell_hops: u64,
+    events: u64,
+    seconds: f64,
+    peak_memory_bytes: Option<u64>,
+}
+
+impl Run {
+    /// What it is counted by: cells where there are any, a dozen for each frame, else frames.
+    fn hops(&self) -> u64 {
+        if self.cell_hops > 0 { self.cell_hops } else { self.frame_hops }
+    }
+}
+
+/// Runs a work.
+fn run_whole(work: &str, threads: usize) -> Result<Run, Failure> {
+    let folder =
+        tempfile::tempdir().map_err(|error| Failure::io(&env::temp_dir(), "make a folder", &error))?;
+    let mut command = Command::new(own_program()?);
+    command.args(["run", work, "--quiet", "--json", "--threads", &threads.to_string(), "--out"]);
+    command.arg(folder.path().join("out"));
+    let output = command.output().map_err(|error| Failure::io(Path::new(work), "run", &error))?;
+    run_of(&output.stdout).ok_or_else(|| broken(work, &output))
+}
+
+/// Simulates only the beginning of a work: its hops.
+fn run_beginning(mut command: Command, work: &str, ps: u64) -> Result<(u64, Output), Failure> {
+    command.args(["bench", work, "--beginning", &ps.to_string()]);
+    let output = command.output().map_err(|error| Failure::io(Path::new(work), "run", &error))?;
+    let hops = String::from_utf8_lossy(&output.stdout).trim().parse();
+    hops.map_err(|_| broken(work, &output)).map(|hops| (hops, output))
+}
+
+/// The hops of the beginning of a work, and the instructions that they took, as valgrind counts them.
+fn count_beginning(work: &str, ps: u64) -> Result<(u64, u64), Failure> {
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(own_program()?);
+    let (hops, output) = run_beginning(valgrind, work, ps)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let line = said.lines().find(|line| line.contains("Collected"));
+    let count = line.and_then(|line| line.rsplit(' ').next()).and_then(|count| count.parse().ok());
+    count.map(|count| (hops, count)).ok_or_else(|| broken(work, &output))
+}
+
+fn own_program() -> Result<PathBuf, Failure> {
+    env::current_exe().map_err(|error| Failure::io(Path::new("quell"), "find itself", &error))
+}
+
+/// Reads what `quell run --json` said.
+fn run_of(json: &[u8]) -> Option<Run> {
+    let document: Value = serde_json::from_slice(json).ok()?;
+    let ending = document.pointer("/runs/0/ending")?;
+    let count = |name: &str| ending.get(name).and_then(Value::as_u64);
+    Some(Run {
+        checks: document.pointer("/claims/fail")?.as_u64()? == 0,
+        frame_hops: count("frame_hops")?,
+        cell_hops: count("cell_hops")?,
+        events: count("events")?,
+        seconds: ending.get("wall_seconds")?.as_f64()?,
+        peak_memory_bytes: document.get("peak_memory_bytes").and_then(Value::as_u64),
+    })
+}
+
+fn broken(work: &str, output: &Output) -> Failure {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.trim().lines().last().unwrap_or("it said nothing");
+    Failure::invalid(format!("{work} could not be measured: {said}"))
+        .hint(format!("`quell run {work}` shows what is the matter"))
+}
+
+fn require_valgrind() -> Result<(), Failure> {
+    match Command::new("valgrind").arg("--version").output() {
+        Ok(output) if output.status.success() => Ok(()),
+        _ => Err(Failure::invalid("instructions are counted by valgrind, which is not there")
+            .hint("install valgrind, or leave `--instructions` out")),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a table shows four digits")]
+fn float(number: u64) -> f64 {
+    number as f64
+}

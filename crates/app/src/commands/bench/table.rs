@@ -1,0 +1,72 @@
+//! What was measured, for people.
+
+use super::Measured;
+use super::baseline::{Baseline, Verdict};
+use crate::out::Paint;
+use std::fmt::Write as _;
+
+pub(super) fn render(now: &Baseline, before: Option<&Baseline>, verdict: Option<&Verdict>) -> String {
+    let paint = Paint::for_stdout();
+    let mut text = String::new();
+    let head = format!(
+        "{:<28} {:>11} {:>7} {:>8} {:>8} {:>10} {:>8}  {}",
+        "work", "hops", "ev/hop", "ns/hop", "in/hop", "memory", "set-up", "counts"
+    );
+    let _ = writeln!(text, "{}", paint.bold(&head));
+    for work in &now.works {
+        let _ = writeln!(text, "{}", row(work, paint));
+        if let Some(before) = before.and_then(|before| before.find(&work.work)) {
+            let _ = writeln!(text, "{}", paint.dim(&change(work, before)));
+        }
+    }
+    text.push_str(
+        "\nA hop is a frame over a link; inside a fabric, a cell over a wire. ev, ns and in: events, nanoseconds (recording and all,\n\
+         the best run) and instructions for each. counts: whether what other simulators count came out.\n",
+    );
+    let Some(verdict) = verdict else { return text };
+    if let Some(excuse) = &verdict.excuse {
+        let _ = writeln!(text, "{excuse}.");
+    }
+    for (work, percent) in &verdict.slower {
+        let _ = writeln!(text, "{}", paint.red(&format!("{work} takes {percent:.1} % more instructions.")));
+    }
+    for (work, percent) in &verdict.faster {
+        let _ = writeln!(
+            text,
+            "{work} takes {:.1} % fewer instructions: save the baseline anew to keep that.",
+            -percent
+        );
+    }
+    text
+}
+
+fn row(work: &Measured, paint: Paint) -> String {
+    let hops = if work.cell_hops > 0 { work.cell_hops } else { work.frame_hops };
+    let instructions =
+        work.instructions_per_hop.map_or_else(|| "-".to_owned(), |count| format!("{count:.0}"));
+    let memory = work.peak_memory_bytes.map_or_else(|| "-".to_owned(), |it| format!("{} MB", it / 1_000_000));
+    format!(
+        "{:<28} {hops:>11} {:>7.2} {:>8.1} {instructions:>8} {memory:>10} {:>6.2} s  {}",
+        work.work,
+        work.events_per_hop,
+        work.ns_per_hop,
+        work.setup_seconds,
+        if work.checks { paint.green("agree") } else { paint.red("DIFFER") }
+    )
+}
+
+/// What it was before, in the columns of what it is.
+fn change(now: &Measured, before: &Measured) -> String {
+    let percent = |now: f64, before: f64| format!("{:+.1}%", (now / before - 1.0) * 100.0);
+    let instructions = match (now.instructions_per_hop, before.instructions_per_hop) {
+        (Some(now), Some(before)) => percent(now, before),
+        _ => String::new(),
+    };
+    format!(
+        "{:<28} {:>11} {:>7} {:>8} {instructions:>8}",
+        "  since the baseline",
+        "",
+        percent(now.events_per_hop, before.events_per_hop),
+        percent(now.ns_per_hop, before.ns_per_hop),
+    )
+}

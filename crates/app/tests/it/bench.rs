@@ -1,0 +1,34 @@
+//! `quell bench`: the works, their counts, and what is said of a work that is not there.
+
+use crate::support::Desk;
+
+#[test]
+fn a_work_is_measured_and_its_counts_are_those_of_other_simulators() {
+    let said = Desk::new().json("bench incast-open --times 1 --json");
+    let work = &said["works"][0];
+    assert_eq!(work["work"], "bench/incast-open");
+    assert_eq!(work["checks"], true);
+    // 749 990 by other simulators, which count the frames in flight at the end differently.
+    let hops = work["frame_hops"].as_u64().unwrap();
+    assert!(hops.abs_diff(749_990) <= 10, "{hops}");
+    assert!(work["ns_per_hop"].as_f64().unwrap() > 1.0);
+    assert!(work["peak_memory_bytes"].as_u64().unwrap() > 1_000_000);
+}
+
+#[test]
+fn a_work_that_is_not_there_is_answered_with_those_that_are() {
+    let did = Desk::new().quell("bench incest-open");
+    did.exits(2);
+    assert!(did.stderr.contains("no work is called `incest-open`"), "{}", did.stderr);
+    assert!(did.stderr.contains("incast-lossless"), "{}", did.stderr);
+}
+
+#[test]
+fn a_baseline_that_is_none_is_refused_before_anything_is_measured() {
+    let desk = Desk::new();
+    desk.write("base.json", "{\n \"works\": 3\n}");
+    let did = desk.quell("bench incast-open --against base.json");
+    did.exits(2);
+    assert!(did.stderr.contains("base.json:2: not a baseline"), "{}", did.stderr);
+    assert!(did.stderr.contains("--save"), "{}", did.stderr);
+}
