@@ -9,7 +9,8 @@ use toml::Table;
 
 /// Who may use whom. A crate that is not here has no place in the house yet.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("app", &["proto", "record", "report", "sim", "theory"]),
+    ("app", &["live", "proto", "record", "report", "sim", "theory"]),
+    ("live", &["proto", "record"]),
     ("proto", &[]),
     ("record", &["proto"]),
     ("report", &["proto", "record", "theory"]),
@@ -134,14 +135,20 @@ fn a_simulation_sees_no_file_and_no_clock_and_threads_in_one_place() {
     none(&wrong);
 }
 
+/// The one file that speaks to the kernel past the standard library; its own comments say why each line is sound.
+const UNSAFE: &str = "crates/live/src/device/sys.rs";
+
 #[test]
-fn nothing_is_unsafe_unfinished_or_ignored() {
+fn nothing_is_unsafe_but_one_file_and_nothing_unfinished_or_ignored() {
     let words = ["unsafe", "todo!", "unimplemented!", "dbg!", "#[ignore"];
     let mut wrong = Vec::new();
     for file in sources("crates").into_iter().chain(sources("fuzz")) {
         let code = code_of(&text(&file));
         wrong.extend(
-            words.iter().filter(|it| has_word(&code, it)).map(|it| format!("{}: {it}", shown(&file))),
+            words
+                .iter()
+                .filter(|it| has_word(&code, it) && !(**it == "unsafe" && shown(&file) == UNSAFE))
+                .map(|it| format!("{}: {it}", shown(&file))),
         );
     }
     none(&wrong);

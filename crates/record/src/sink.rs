@@ -145,11 +145,15 @@ pub enum EventKind {
     LinkUp,
     /// The last frame of a finite message of `flow` was delivered; `value` is the message's completion time in ps.
     MessageDone,
+    /// A burst of a limited source ended, here when the next one began: `value` frames, of which each but the first
+    /// started sooner after the one before it than the limit alone allows. Recorded only where a claim or a figure
+    /// asks for bursts.
+    Burst,
 }
 
 impl EventKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [EventKind; 14] = [
+    pub const ALL: [EventKind; 15] = [
         EventKind::Stop,
         EventKind::Go,
         EventKind::Paused,
@@ -164,6 +168,7 @@ impl EventKind {
         EventKind::LinkDown,
         EventKind::LinkUp,
         EventKind::MessageDone,
+        EventKind::Burst,
     ];
 
     /// Its name in `events.parquet`.
@@ -183,6 +188,7 @@ impl EventKind {
             EventKind::LinkDown => "link_down",
             EventKind::LinkUp => "link_up",
             EventKind::MessageDone => "message_done",
+            EventKind::Burst => "burst",
         }
     }
 }

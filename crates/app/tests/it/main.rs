@@ -3,8 +3,10 @@
 mod bad_input;
 mod bench;
 mod captures;
+mod conformance;
 mod interrupted;
 mod lists;
+mod live;
 mod lookups;
 mod results;
 mod runs;

@@ -42,7 +42,7 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
             tree_note = note;
             panels
         }
-        FigureKind::Shares => bar_panels(&parts, &mut palette, ""),
+        FigureKind::Shares | FigureKind::Bursts => bar_panels(&parts, &mut palette, ""),
         FigureKind::Slowdown => slowdown_panels(&parts, spec.beside.as_ref(), &mut palette),
         FigureKind::Pause => row_panels(&parts),
         FigureKind::Scatter => dot_panels(&parts, spec.overlay, &mut palette),
@@ -68,7 +68,7 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
             | FigureKind::Limit
             | FigureKind::Shares
             | FigureKind::Scatter => Unit::BitsPerSecond,
-            FigureKind::Pause | FigureKind::Tree => Unit::Fraction,
+            FigureKind::Pause | FigureKind::Tree | FigureKind::Bursts => Unit::Fraction,
             FigureKind::Cnms | FigureKind::Slowdown | FigureKind::CrossCorrelation => Unit::Plain,
         },
         panels,
@@ -348,7 +348,7 @@ fn caption(kind: FigureKind, parts: &[Part<'_>], has_bands: bool) -> String {
             sentences.push("Black while held; grey where held part of an interval.".to_owned());
         }
         FigureKind::Scatter if most > 1 => sentences.push(format!("Dots of {runs}.")),
-        FigureKind::Shares | FigureKind::Slowdown if most > 1 => {
+        FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts if most > 1 => {
             sentences.push(format!("Bars: median of {runs}; whiskers: least and greatest."));
         }
         _ if most > 1 && !has_bands => {

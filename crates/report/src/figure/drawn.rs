@@ -2,7 +2,7 @@
 
 use super::pair;
 use super::tree::{self, Twig};
-use crate::metric::{Messages, PS, raw_factor, stats};
+use crate::metric::{Messages, PS, bursts, raw_factor, stats};
 use crate::unit::Unit;
 use quell_record::claim::{
     Bound, Claim, ConvergingSeries, FigureKind, FigureSpec, Metric, Reduce, SIZE_CLASSES, SLOWDOWN_QUANTILES,
@@ -86,8 +86,10 @@ impl Drawn {
         }
         let samples = recording.covering(window);
         let buckets = match spec.kind {
-            FigureKind::Shares | FigureKind::Slowdown if samples.is_empty() => Vec::new(),
-            FigureKind::Shares | FigureKind::Slowdown => vec![samples.clone()],
+            FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts if samples.is_empty() => {
+                Vec::new()
+            }
+            FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts => vec![samples.clone()],
             FigureKind::Cnms => buckets(recording, samples.clone(), MOST_COUNTS),
             _ => buckets(recording, samples.clone(), MOST_POINTS),
         };
@@ -96,6 +98,7 @@ impl Drawn {
         let (lines, twigs) = match spec.kind {
             FigureKind::Tree => (Vec::new(), tree::take(recording, &entities, &buckets)),
             FigureKind::Slowdown => (slowdowns(recording, &entities, window), Vec::new()),
+            FigureKind::Bursts => (burst_lengths(recording, &entities, window), Vec::new()),
             kind => {
                 let line = |&entity| line(recording, kind, entity, &buckets, several);
                 (entities.iter().filter_map(line).collect(), Vec::new())
@@ -161,6 +164,7 @@ fn line(
         | FigureKind::Limit
         | FigureKind::Tree
         | FigureKind::Slowdown
+        | FigureKind::Bursts
         | FigureKind::Scatter
         | FigureKind::CrossCorrelation => None,
     };
@@ -204,7 +208,8 @@ fn quantity(kind: FigureKind, class: EntityClass) -> Option<Quantity> {
         (FigureKind::Pause, _) => Quantity::PausedPs,
         (FigureKind::Cnms, EntityClass::Flow) => Quantity::CnmsReceived,
         (FigureKind::Cnms, _) => Quantity::CnmsSent,
-        (FigureKind::Slowdown | FigureKind::Scatter | FigureKind::CrossCorrelation, _) => return None,
+        (FigureKind::Slowdown | FigureKind::Bursts, _) => return None,
+        (FigureKind::Scatter | FigureKind::CrossCorrelation, _) => return None,
     })
 }
 
@@ -227,6 +232,24 @@ fn slowdowns(recording: &Recording, flows: &[EntityId], window: Window) -> Vec<D
                 });
             }
         }
+    }
+    lines
+}
+
+/// Classes of bursts, by the most frames of each.
+const BURSTS: [(&str, i64); 6] = [("1", 1), ("2", 2), ("3", 3), ("4", 4), ("5-8", 8), ("> 8", i64::MAX)];
+
+/// The share of all frames that went in bursts of each class.
+fn burst_lengths(recording: &Recording, flows: &[EntityId], window: Window) -> Vec<DrawnLine> {
+    let frames: Vec<i64> = flows.iter().flat_map(|&flow| bursts(recording, flow, window)).collect();
+    let all: i64 = frames.iter().sum();
+    let mut above = 0;
+    let mut lines = Vec::new();
+    for (name, most) in BURSTS {
+        let within: i64 = frames.iter().filter(|it| (above + 1..=most).contains(*it)).sum();
+        above = most;
+        let values = if all > 0 { vec![within as f64 / all as f64] } else { Vec::new() };
+        lines.push(DrawnLine { name: name.to_owned(), values, range: None });
     }
     lines
 }
@@ -262,6 +285,11 @@ fn arrange(spec: &FigureSpec, configuration: &str, lines: Vec<DrawnLine>) -> (Ve
         FigureKind::Slowdown => {
             let note =
                 "Flows by their payload. A quantile that lies with flows that never ended is not drawn.";
+            (lines, note.to_owned())
+        }
+        FigureKind::Bursts => {
+            let note = "Of the frames sent under a limit, the share in bursts of so many: frames each of which but the \
+                first left sooner after the one before it than the limit alone allows.";
             (lines, note.to_owned())
         }
         FigureKind::Shares | FigureKind::Tree => (lines, String::new()),

@@ -190,6 +190,7 @@ impl Figure {
             FigureKind::Shares => "mean rate",
             FigureKind::Tree => "share of time congested or held",
             FigureKind::Slowdown => "slowdown",
+            FigureKind::Bursts => "frames by length of their burst",
             FigureKind::Scatter => "rate",
             FigureKind::CrossCorrelation => "correlation",
         }
@@ -214,7 +215,7 @@ impl Figure {
     pub fn overlaid(&self, other: &Figure, names: [&str; 2]) -> Figure {
         let mut both = self.clone();
         let [first, second] = match self.kind {
-            FigureKind::Shares | FigureKind::Slowdown => ["Full", "Pale"],
+            FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts => ["Full", "Pale"],
             FigureKind::Pause => ["Black", "Orange"],
             FigureKind::Tree => ["First", "Second"],
             FigureKind::Scatter => ["Full", "Hollow"],

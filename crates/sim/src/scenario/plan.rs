@@ -46,6 +46,8 @@ pub struct Plan {
     pub cuts: Vec<Instant>,
     /// Whether flows are sampled; if not, only their totals are recorded.
     pub flow_series: bool,
+    /// Whether the bursts of limited sources are recorded: a claim or a figure asks for them.
+    pub bursts: bool,
     /// The hosts.
     pub hosts: Vec<Host>,
     /// The switches.

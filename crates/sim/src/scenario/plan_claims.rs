@@ -161,6 +161,7 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
         "cnms" => FigureKind::Cnms,
         "tree" => FigureKind::Tree,
         "slowdown" => FigureKind::Slowdown,
+        "bursts" => FigureKind::Bursts,
         "scatter" => FigureKind::Scatter,
         "cross-correlation" => FigureKind::CrossCorrelation,
         _ => FigureKind::Shares,

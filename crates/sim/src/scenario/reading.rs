@@ -12,7 +12,7 @@ use super::{Configuration, Request, Resolved, Scenario};
 use super::{plan_changes, plan_checks, plan_claims, plan_network, plan_nodes, plan_traffic};
 use crate::topology::Network;
 use quell_proto::units::{Bytes, Duration, Instant};
-use quell_record::claim::{Claim, FairShare, FigureSpec};
+use quell_record::claim::{Claim, FairShare, FigureKind, FigureSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads a scenario, or says all that is wrong with it, in the order of its lines.
@@ -402,6 +402,7 @@ impl Sections {
             sample: self.run.time("sample").unwrap_or(length),
             cuts: Vec::new(),
             flow_series: self.run.text("flow_series") != Some("none"),
+            bursts: false,
             hosts: hosts(&network, &adapter.unwrap_or_else(plan_nodes::plain_adapter)),
             switches,
             links: network.links.clone(),
@@ -436,6 +437,8 @@ impl Sections {
         let (claims, figures) = self.claims(&plan, axes, chosen, request.base, log);
         let fair = self.fair(&plan, axes, chosen, request.base, log);
         plan.cuts = cuts(&plan, &claims, &fair, &figures);
+        plan.bursts = claims.iter().any(|(_, claim)| claim.measure.metric.counts_bursts())
+            || figures.iter().any(|(_, figure)| figure.kind == FigureKind::Bursts);
         let rows = self.rows(preset_rows);
         let titles = ["title", "shows", "about", "says", "differs"];
         let titles = titles.map(|key| self.top.text(key).map(str::to_owned));

@@ -32,6 +32,7 @@ pub(crate) fn graph(hosts: u32, switches: u32, ends: &[[NodeId; 2]], rate: Rate,
         overhead: Bytes::ZERO,
         sample: Duration::from_us(100),
         cuts: Vec::new(),
+        bursts: false,
         flow_series: true,
         hosts: (0..hosts).map(|host| Host { name: format!("h{}", host + 1), adapter: adapter() }).collect(),
         switches: (0..switches)

@@ -176,7 +176,7 @@ impl Host {
             .map(|limiter| {
                 // Numbered across hosts so that no two limiters share a stream.
                 let entity = u64::from(index) << 32 | u64::from(limiter);
-                Limiter::new(&host.adapter, rate, Dice::new(seed, entity, stream::REACTION))
+                Limiter::new(&host.adapter, rate, Dice::new(seed, entity, stream::REACTION), plan.bursts)
             })
             .collect();
         let mut built = Host {
@@ -585,7 +585,10 @@ impl Host {
         {
             *carried = tag_of(tag);
         }
-        let length = frame.length;
+        let Frame { flow, length, .. } = *frame;
+        if let Some(frames) = limiter.burst_over(net.now, length) {
+            net.flow_event(flow, EventKind::Burst, i64::from(frames));
+        }
         if self.steer(number, |limiter, _| limiter.on_sent(net.now, length)) {
             self.note_release(number, net);
         }
