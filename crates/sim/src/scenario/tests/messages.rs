@@ -386,7 +386,7 @@ fn a_claim_is_about_something_that_is_there() {
     ");
     assert_snapshot!(instead("jain(throughput)", "jain(thruput)"), @"
     a.toml:20: `expect.0.metric` is `jain(thruput)`: there is no metric `thruput`
-    hint: the metrics are: throughput, send-rate, demand-share, delivered-share, throughput-cv, arrival-rate, arrival-cv, queue, queue-peak, queue-low, queue-deviation, period, … (35 in all)
+    hint: the metrics are: throughput, send-rate, demand-share, delivered-share, throughput-cv, arrival-rate, arrival-cv, queue, queue-peak, queue-low, queue-deviation, period, … (37 in all)
     ");
     assert_snapshot!(instead("jain(throughput)", "utilisation\"\nof = \"flow:h1->h4"), @"a.toml:21: `expect.0.of`: this is not measured on a flow, only on a port");
     assert_snapshot!(instead("at_least = 0.9", "at_least = \"2Gb/s\""), @"a.toml:21: `expect.0.at_least` is `2Gb/s`: expected a share such as 85% or 1/128, found a rate");
