@@ -186,7 +186,8 @@ fn one(asked: &Asked, job: &Job<'_>, run: &Run, control: &Control) -> Result<Opt
     let mut tap = FileTap { writer, asked, control, failed: None, full_at: None };
     let mut digests = Digests { digester: Digester::new(), to: asked.to, control };
     let wires: Vec<u32> = chosen.iter().map(|id| id.0).collect();
-    let outcome = kernel::run_tapped(job.plan, job.seed, &mut digests, control, &wires, &mut tap);
+    let outcome =
+        kernel::run_tapped(&job.plan.under(job.seed), job.seed, &mut digests, control, &wires, &mut tap);
     let FileTap { writer, failed: error, full_at, .. } = tap;
     if let Some(error) = error {
         return Err(failed(error));

@@ -1,5 +1,6 @@
 //! What the command line takes. Each verb has its flags here and its work in `commands/`.
 
+use crate::cli_live::LiveArgs;
 use crate::cli_theory::TheoryArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Decode(DecodeArgs),
     /// Print a dissector for Wireshark and tshark: CN-TAG, CNM and CIM
     Dissector,
+    /// The same machines on real Linux interfaces: a switch, an adapter, load, experiments
+    Live(LiveArgs),
     /// Print test vectors for hardware and drivers: frames, congestion points, reaction points, step by step
     Vectors,
     /// Measure how fast this build simulates, on works that other simulators have done too
@@ -131,8 +134,9 @@ pub(crate) struct BenchArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PcapArgs {
     /// Capture what leaves by these ports, for one seed of each configuration, into ports.pcapng in the folder of
-    /// the run: a port such as 's1->h1', a pattern such as 's1->*', or a node for all its ports both ways
-    #[arg(long, value_name = "PORTS", num_args = 1..)]
+    /// the run: a port such as 's1->h1', a pattern such as 's1->*', or a node for all its ports both ways; several
+    /// with commas, and the flag may be repeated
+    #[arg(long, value_name = "PORTS")]
     pub(crate) pcap: Vec<String>,
     /// The part of the run to capture, such as 1ms..2ms [default: all of it]
     #[arg(long, value_name = "FROM..TO", requires = "pcap")]

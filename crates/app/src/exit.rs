@@ -63,6 +63,11 @@ impl Failure {
         Failure { exit: Exit::Io, message, hint: None, is_list: false }
     }
 
+    /// The system refused, in words of its own.
+    pub(crate) fn system(message: impl Into<String>) -> Failure {
+        Failure { exit: Exit::Io, ..Failure::invalid(message) }
+    }
+
     /// Adds what would help.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());

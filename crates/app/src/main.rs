@@ -3,6 +3,7 @@
 mod capture;
 mod catalogue;
 mod cli;
+mod cli_live;
 mod cli_theory;
 mod clock;
 mod commands;

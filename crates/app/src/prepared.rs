@@ -54,6 +54,11 @@ impl Prepared {
         chosen.iter().flat_map(|it| seeds.iter().map(move |&seed| job(it, seed))).collect()
     }
 
+    /// Whether a run is there already, and whole.
+    pub(crate) fn is_there(&self, job: &Job<'_>) -> bool {
+        self.experiment.run(job.configuration, job.seed).is_ok_and(|run| run.is_complete())
+    }
+
     /// Puts the runs of some of its configurations together.
     pub(crate) fn results(&self, chosen: usize, runs: Vec<Run>) -> Results {
         let scenario = &self.loaded.scenario;

@@ -282,31 +282,53 @@ impl Bench<'_> {
     }
 
     fn simulate(&self, job: &Job<'_>, control: &Control) -> Result<State, RecordError> {
-        let catalog = job.plan.catalog();
+        let plan = job.plan.under(job.seed);
+        self.record(job, &plan, control, |recorder| {
+            let began = time::Instant::now();
+            let outcome = kernel::run(&plan, job.seed, recorder, control);
+            let wall_seconds = began.elapsed().as_secs_f64();
+            let ending = match &outcome {
+                Ok(outcome) => Ending {
+                    complete: outcome.complete,
+                    simulated_ps: outcome.ended.ps(),
+                    events: outcome.events,
+                    frame_hops: outcome.frame_hops,
+                    cell_hops: outcome.cell_hops,
+                    wall_seconds,
+                },
+                Err(_) => Ending {
+                    complete: false,
+                    simulated_ps: control.now_ps.load(Ordering::Relaxed),
+                    events: 0,
+                    frame_hops: 0,
+                    cell_hops: 0,
+                    wall_seconds,
+                },
+            };
+            (ending, outcome.map(|_| ()))
+        })
+    }
+
+    /// A run that something other than the simulator makes, recorded as if it had been simulated.
+    pub(crate) fn make_otherwise(&self, job: &Job<'_>, produce: impl FnOnce(&mut dyn Sink) -> Ending) -> Run {
+        let control = Control::default();
+        let state = self.record(job, job.plan, &control, |sink| (produce(sink), Ok(())));
+        self.run(job.configuration, job.seed, state.unwrap_or_else(State::Lost))
+    }
+
+    /// Records what is produced to disk, and keeps what claims and figures need.
+    fn record(
+        &self,
+        job: &Job<'_>,
+        plan: &Plan,
+        control: &Control,
+        produce: impl FnOnce(&mut dyn Sink) -> (Ending, Result<(), Broken>),
+    ) -> Result<State, RecordError> {
+        let catalog = plan.catalog();
         let dir = self.experiment.run_dir(job.configuration, job.seed);
         let disk = DiskWriter::create(&dir, &catalog, self.draft(job, control.threads))?;
         let mut recorder = Recorder { disk, memory: Memory::new(catalog), control };
-        let began = time::Instant::now();
-        let outcome = kernel::run(job.plan, job.seed, &mut recorder, control);
-        let wall_seconds = began.elapsed().as_secs_f64();
-        let ending = match &outcome {
-            Ok(outcome) => Ending {
-                complete: outcome.complete,
-                simulated_ps: outcome.ended.ps(),
-                events: outcome.events,
-                frame_hops: outcome.frame_hops,
-                cell_hops: outcome.cell_hops,
-                wall_seconds,
-            },
-            Err(_) => Ending {
-                complete: false,
-                simulated_ps: control.now_ps.load(Ordering::Relaxed),
-                events: 0,
-                frame_hops: 0,
-                cell_hops: 0,
-                wall_seconds,
-            },
-        };
+        let (ending, outcome) = produce(&mut recorder);
         let Recorder { disk, memory, .. } = recorder;
         let recording = memory.finish(ending.complete);
         let extract = Extract::take(&recording, job.configuration, job.seed, self.claims, self.figures)
@@ -317,7 +339,7 @@ impl Bench<'_> {
         let kept = Kept { extract, digest, ending, was_resumed: false };
         Ok(match outcome {
             Err(broken) => State::Broken(broken.to_string()),
-            Ok(outcome) if outcome.complete => State::Complete(kept),
+            Ok(()) if kept.ending.complete => State::Complete(kept),
             Ok(_) => State::Interrupted(kept),
         })
     }

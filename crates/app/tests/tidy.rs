@@ -9,7 +9,8 @@ use toml::Table;
 
 /// Who may use whom. A crate that is not here has no place in the house yet.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("app", &["proto", "record", "report", "sim", "theory"]),
+    ("app", &["live", "proto", "record", "report", "sim", "theory"]),
+    ("live", &["proto", "record"]),
     ("proto", &[]),
     ("record", &["proto"]),
     ("report", &["proto", "record", "theory"]),
@@ -26,10 +27,13 @@ const WITHOUT_A_WORLD: &[&str] =
     &["crates/proto/src", "crates/sim/src", "crates/report/src", "crates/theory/src"];
 
 /// Machines that no scenario can choose yet: the simulator does not drive them.
-const NOT_DRIVEN_YET: &[&str] = &["go_back_n"];
+const NOT_DRIVEN_YET: &[&str] = &[];
 
 /// Machines that are no `scheme.kind`, and the key that chooses them.
 const CHOSEN_ELSEWHERE: &[(&str, &str)] = &[("isolation", "switch.isolation.mode")];
+
+/// Folders of mechanisms that are no scheme of their own: what frames are sent again by.
+const NOT_SCHEMES: &[&str] = &["go_back_n"];
 
 /// Folders that hold nothing of ours, or nothing that is kept.
 const NOT_OURS: &[&str] = &[".git", "target", "results", "corpus", "artifacts"];
@@ -134,14 +138,20 @@ fn a_simulation_sees_no_file_and_no_clock_and_threads_in_one_place() {
     none(&wrong);
 }
 
+/// The one file that speaks to the kernel past the standard library; its own comments say why each line is sound.
+const UNSAFE: &str = "crates/live/src/device/sys.rs";
+
 #[test]
-fn nothing_is_unsafe_unfinished_or_ignored() {
+fn nothing_is_unsafe_but_one_file_and_nothing_unfinished_or_ignored() {
     let words = ["unsafe", "todo!", "unimplemented!", "dbg!", "#[ignore"];
     let mut wrong = Vec::new();
     for file in sources("crates").into_iter().chain(sources("fuzz")) {
         let code = code_of(&text(&file));
         wrong.extend(
-            words.iter().filter(|it| has_word(&code, it)).map(|it| format!("{}: {it}", shown(&file))),
+            words
+                .iter()
+                .filter(|it| has_word(&code, it) && !(**it == "unsafe" && shown(&file) == UNSAFE))
+                .map(|it| format!("{}: {it}", shown(&file))),
         );
     }
     none(&wrong);
@@ -170,6 +180,9 @@ fn every_scheme_has_a_page_and_a_scenario() {
     let mut wrong = Vec::new();
     for folder in folders("crates/proto/src/control") {
         let scheme = folder.replace('_', "-");
+        if NOT_SCHEMES.contains(&folder.as_str()) {
+            continue;
+        }
         if NOT_DRIVEN_YET.contains(&folder.as_str()) {
             if kinds.contains(&scheme) {
                 wrong.push(format!("`{folder}` is driven: take it off the list"));

@@ -170,6 +170,10 @@ pub enum Metric {
     Slowdown(SizeClass),
     /// Of those flows: 1 if it ended, 0 if not.
     Finished(SizeClass),
+    /// Flows: mean frames of a burst that ended in the window, a frame that kept its distance counted as one.
+    Burst,
+    /// Flows: the most frames of a burst that ended in the window.
+    BurstPeak,
 }
 
 /// Which messages count, by their octets: from the first number on, and below the second.
@@ -211,7 +215,9 @@ impl Metric {
             | Metric::Iterations
             | Metric::CompletionTime(_)
             | Metric::Slowdown(_)
-            | Metric::Finished(_) => &[Flow],
+            | Metric::Finished(_)
+            | Metric::Burst
+            | Metric::BurstPeak => &[Flow],
             Metric::Queue
             | Metric::QueuePeak
             | Metric::QueueLow
@@ -245,6 +251,11 @@ impl Metric {
         let EntityKind::Flow { message: Some(message), .. } = kind else { return false };
         (sizes.least..sizes.below).contains(&message.bytes)
             && (window.from_ps..window.to_ps).contains(&message.start_ps)
+    }
+
+    /// Whether it counts bursts, which are recorded only where they are asked for.
+    pub fn counts_bursts(&self) -> bool {
+        matches!(self, Metric::Burst | Metric::BurstPeak)
     }
 
     /// Whether the totals of a flow are enough to measure it over a whole run.
@@ -391,9 +402,21 @@ pub struct FigureSpec {
     pub first_run: bool,
     /// The part of the run it shows, if not all.
     pub over: Option<Window>,
+    /// What its flows are compared with, where it compares.
+    #[serde(default)]
+    pub pairing: Option<Pairing>,
     /// What somebody else measured of the same, if that is drawn too.
     #[serde(default)]
     pub beside: Option<Beside>,
+}
+
+/// A queue that rates of flows are compared with, step by step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pairing {
+    /// The port or input.
+    pub with: Selector,
+    /// Length of a step.
+    pub step_ps: u64,
 }
 
 /// What somebody else measured, as a group of bars of a figure.
@@ -441,6 +464,12 @@ pub enum FigureKind {
     Tree,
     /// Slowdown of messages by size: median and 99th percentile as bars, one group a configuration.
     Slowdown,
+    /// How long bursts are: the share of frames in bursts of so many, as bars, one group a configuration.
+    Bursts,
+    /// The rate of a flow against a queue, one dot a step of time.
+    Scatter,
+    /// How much alike the rate of a flow and a queue are, over how much later the queue is looked at.
+    CrossCorrelation,
 }
 
 impl FigureKind {
@@ -450,7 +479,8 @@ impl FigureKind {
         match self {
             FigureKind::Queue => &[Port, Input],
             FigureKind::Throughput | FigureKind::Shares => &[Flow, Port],
-            FigureKind::Limit | FigureKind::Arrivals | FigureKind::Slowdown => &[Flow],
+            FigureKind::Limit | FigureKind::Arrivals | FigureKind::Slowdown | FigureKind::Bursts => &[Flow],
+            FigureKind::Scatter | FigureKind::CrossCorrelation => &[Flow],
             FigureKind::Pause => &[Port, Input],
             FigureKind::Tree => &[Port],
             FigureKind::Cnms => &[Flow, Port, Input],

@@ -227,7 +227,7 @@ mod tests {
     /// name, or better, do not change the encoding.
     #[test]
     fn the_digest_of_a_known_story_never_changes() {
-        assert_eq!(digest(3).whole(), "5d7a5a699d58e5eab84db9f3e1557cd94d699451761c63865c99f7eeefb1ae64");
+        assert_eq!(digest(3).whole(), "8292d4baa0bdeed24df9783014e859fd6f465803eda3a63fd3a3e59b57eed318");
         assert_eq!(
             Digester::new().digest().whole(),
             "9051037e9a1d176eabc748bf46bd1031284dc2d5ed4841e2f96dc1670c985245"

@@ -145,6 +145,10 @@ pub enum EventKind {
     LinkUp,
     /// The last frame of a finite message of `flow` was delivered; `value` is the message's completion time in ps.
     MessageDone,
+    /// A burst of a limited source ended, here when the next one began: `value` frames, of which each but the first
+    /// started sooner after the one before it than the limit alone allows. Recorded only where a claim or a figure
+    /// asks for bursts.
+    Burst,
     /// A port was found to be held for good: it waits for the port `cause`, and so on round a circle that leads back
     /// here. `value` is when the circle closed, in ps; the event itself is at the end of the sampling interval in which
     /// it was found.
@@ -159,7 +163,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [EventKind; 17] = [
+    pub const ALL: [EventKind; 18] = [
         EventKind::Stop,
         EventKind::Go,
         EventKind::Paused,
@@ -174,6 +178,7 @@ impl EventKind {
         EventKind::LinkDown,
         EventKind::LinkUp,
         EventKind::MessageDone,
+        EventKind::Burst,
         EventKind::Deadlock,
         EventKind::Isolated,
         EventKind::Iteration,
@@ -196,6 +201,7 @@ impl EventKind {
             EventKind::LinkDown => "link_down",
             EventKind::LinkUp => "link_up",
             EventKind::MessageDone => "message_done",
+            EventKind::Burst => "burst",
             EventKind::Deadlock => "deadlock",
             EventKind::Isolated => "isolated",
             EventKind::Iteration => "iteration",

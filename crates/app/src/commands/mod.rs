@@ -1,4 +1,4 @@
-//! One file a verb. A verb that comes later (`live`) is a variant of
+//! One file a verb. A further verb is a variant of
 //! [`Command`](crate::cli::Command), a file here and a line in [`act`].
 
 mod bench;
@@ -10,6 +10,7 @@ mod dissector;
 mod explain;
 mod init;
 mod list;
+mod live;
 mod man;
 mod recorded;
 mod report;
@@ -39,6 +40,7 @@ pub(crate) fn act(command: Command) -> Result<Exit, Failure> {
         Command::Why(args) => why::why(&args),
         Command::Decode(args) => decode::decode(&args),
         Command::Dissector => dissector::dissector(),
+        Command::Live(args) => live::live(&args),
         Command::Vectors => vectors::vectors(),
         Command::Theory(args) => theory::theory(&args),
         Command::Explain(args) => explain::explain(&args),

@@ -3,9 +3,11 @@
 mod bad_input;
 mod bench;
 mod captures;
+mod conformance;
 mod interrupted;
 mod isolation;
 mod lists;
+mod live;
 mod lookups;
 mod results;
 mod runs;

@@ -48,6 +48,21 @@ fn tshark(desk: &Desk, file: &str, flags: &[&str]) -> Option<String> {
     Some(text.into_owned())
 }
 
+/// Every frame of a capture has a dissector for all of it, and these protocols occur.
+pub(crate) fn dissects_every_frame(desk: &Desk, file: &str, wanted: &[&str]) {
+    let Some(text) = tshark(desk, file, &["-T", "fields", "-e", "frame.protocols", "-e", "_ws.malformed"])
+    else {
+        return;
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for (line, number) in text.lines().zip(1..) {
+        let (protocols, malformed) = line.split_once('\t').unwrap_or((line, ""));
+        assert!(malformed.is_empty() && protocols.contains(':'), "frame {number}: {line}");
+        seen.extend(protocols.split(':').map(str::to_owned));
+    }
+    assert!(wanted.iter().all(|it| seen.contains(*it)), "{wanted:?} in {seen:?}");
+}
+
 fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output().expect("id starts");
     id.stdout.starts_with(b"0")

@@ -43,6 +43,7 @@ pub mod go_back_n;
 pub mod headroom;
 pub mod ib_cc;
 pub mod isolation;
+pub mod limiter;
 pub mod pacer;
 pub mod pause;
 mod probe;

@@ -56,6 +56,15 @@ impl Udp {
         self.ip.emitted_len() + Self::LEN + size
     }
 
+    /// Writes a whole frame with this message, padded to [`super::MIN_FRAME`], and says how many octets it took.
+    pub fn emit(&self, envelope: &Envelope, message: &[u8], octets: &mut [u8]) -> Result<usize, WireError> {
+        let (length, packet) = self.begin(envelope, octets, message.len())?;
+        let at = self.emitted_len(0);
+        packet[at..].copy_from_slice(message);
+        self.seal(packet);
+        Ok(length)
+    }
+
     /// Begins a frame with a message of `size` octets: writes all in front of it and any padding, and gives back the
     /// length of the frame and the place of the packet. The message goes to the packet's end; then [`Udp::seal`].
     pub(super) fn begin<'a>(
@@ -123,6 +132,17 @@ mod tests {
         );
         packet[26..28].fill(0);
         assert!(Udp::parse(EtherType::IPV4, &packet).is_ok_and(|(udp, _)| !udp.has_checksum));
+    }
+
+    #[test]
+    fn a_message_that_is_written_is_read_again() {
+        let packet = packet();
+        let (udp, message) = Udp::parse(EtherType::IPV4, &packet).unwrap();
+        let envelope =
+            Envelope::plain(super::super::MacAddr::numbered(1), super::super::MacAddr::numbered(2));
+        let mut frame = [0; 200];
+        let length = udp.emit(&envelope, message, &mut frame).unwrap();
+        assert_eq!(&frame[14..length], &packet[..]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What one run contributes to a figure: series cut down to a thousand points with their peaks kept.
 
+use super::pair;
 use super::tree::{self, Twig};
-use crate::metric::{Messages, PS, raw_factor, stats};
+use crate::metric::{Messages, PS, bursts, raw_factor, stats};
 use crate::unit::Unit;
 use quell_record::claim::{
     Bound, Claim, ConvergingSeries, FigureKind, FigureSpec, Metric, Reduce, SIZE_CLASSES, SLOWDOWN_QUANTILES,
@@ -23,7 +24,7 @@ const MOST_BARS: usize = 12;
 const MOST_ROWS: usize = 24;
 
 /// One run's part of one figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drawn {
     /// Where the first interval begins, in seconds.
     pub from: f64,
@@ -40,6 +41,18 @@ pub struct Drawn {
     /// The ports of a saturation tree; such a figure has no lines.
     #[serde(default)]
     pub twigs: Vec<Twig>,
+    /// The dots of a scatter plot; such a figure has no lines.
+    #[serde(default)]
+    pub clouds: Vec<DrawnCloud>,
+}
+
+/// Dots of one sort of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DrawnCloud {
+    /// The entity, or what the dots stand for.
+    pub name: String,
+    /// Across and up.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// One line of one run.
@@ -62,10 +75,21 @@ impl Drawn {
     ) -> Drawn {
         let window = spec.over.unwrap_or(Window { from_ps: 0, to_ps: recording.end().ps() });
         let entities = spec.of.resolve(&recording.catalog, spec.kind.classes());
+        if let (FigureKind::CrossCorrelation, Some(pairing)) = (spec.kind, &spec.pairing) {
+            let (lines, from, times) = pair::lags(recording, pairing, &entities, window);
+            let (lines, note) = arrange(spec, configuration, lines);
+            return Drawn { from, times, lines, note, ..Drawn::default() };
+        }
+        if spec.kind == FigureKind::Scatter {
+            let (clouds, note) = pair::clouds(recording, spec, configuration, &entities, window);
+            return Drawn { clouds, note, ..Drawn::default() };
+        }
         let samples = recording.covering(window);
         let buckets = match spec.kind {
-            FigureKind::Shares | FigureKind::Slowdown if samples.is_empty() => Vec::new(),
-            FigureKind::Shares | FigureKind::Slowdown => vec![samples.clone()],
+            FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts if samples.is_empty() => {
+                Vec::new()
+            }
+            FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts => vec![samples.clone()],
             FigureKind::Cnms => buckets(recording, samples.clone(), MOST_COUNTS),
             _ => buckets(recording, samples.clone(), MOST_POINTS),
         };
@@ -74,6 +98,7 @@ impl Drawn {
         let (lines, twigs) = match spec.kind {
             FigureKind::Tree => (Vec::new(), tree::take(recording, &entities, &buckets)),
             FigureKind::Slowdown => (slowdowns(recording, &entities, window), Vec::new()),
+            FigureKind::Bursts => (burst_lengths(recording, &entities, window), Vec::new()),
             kind => {
                 let line = |&entity| line(recording, kind, entity, &buckets, several);
                 (entities.iter().filter_map(line).collect(), Vec::new())
@@ -89,6 +114,7 @@ impl Drawn {
             references: references(recording, spec, configuration, claims, &entities),
             instants: instants(recording, window),
             twigs,
+            clouds: Vec::new(),
         }
     }
 }
@@ -134,7 +160,13 @@ fn line(
         FigureKind::Arrivals => Some(8.0 * PS * raw_factor(&recording.catalog, entity)?),
         FigureKind::Pause => Some(1.0),
         FigureKind::Cnms => Some(PS / 1000.0),
-        FigureKind::Queue | FigureKind::Limit | FigureKind::Tree | FigureKind::Slowdown => None,
+        FigureKind::Queue
+        | FigureKind::Limit
+        | FigureKind::Tree
+        | FigureKind::Slowdown
+        | FigureKind::Bursts
+        | FigureKind::Scatter
+        | FigureKind::CrossCorrelation => None,
     };
     let over = |samples: Range<usize>| {
         let spans = samples.clone().map(|it| recording.interval(it).ps() as f64);
@@ -176,7 +208,8 @@ fn quantity(kind: FigureKind, class: EntityClass) -> Option<Quantity> {
         (FigureKind::Pause, _) => Quantity::PausedPs,
         (FigureKind::Cnms, EntityClass::Flow) => Quantity::CnmsReceived,
         (FigureKind::Cnms, _) => Quantity::CnmsSent,
-        (FigureKind::Slowdown, _) => return None,
+        (FigureKind::Slowdown | FigureKind::Bursts, _) => return None,
+        (FigureKind::Scatter | FigureKind::CrossCorrelation, _) => return None,
     })
 }
 
@@ -199,6 +232,24 @@ fn slowdowns(recording: &Recording, flows: &[EntityId], window: Window) -> Vec<D
                 });
             }
         }
+    }
+    lines
+}
+
+/// Classes of bursts, by the most frames of each.
+const BURSTS: [(&str, i64); 6] = [("1", 1), ("2", 2), ("3", 3), ("4", 4), ("5-8", 8), ("> 8", i64::MAX)];
+
+/// The share of all frames that went in bursts of each class.
+fn burst_lengths(recording: &Recording, flows: &[EntityId], window: Window) -> Vec<DrawnLine> {
+    let frames: Vec<i64> = flows.iter().flat_map(|&flow| bursts(recording, flow, window)).collect();
+    let all: i64 = frames.iter().sum();
+    let mut above = 0;
+    let mut lines = Vec::new();
+    for (name, most) in BURSTS {
+        let within: i64 = frames.iter().filter(|it| (above + 1..=most).contains(*it)).sum();
+        above = most;
+        let values = if all > 0 { vec![within as f64 / all as f64] } else { Vec::new() };
+        lines.push(DrawnLine { name: name.to_owned(), values, range: None });
     }
     lines
 }
@@ -234,6 +285,11 @@ fn arrange(spec: &FigureSpec, configuration: &str, lines: Vec<DrawnLine>) -> (Ve
         FigureKind::Slowdown => {
             let note =
                 "Flows by their payload. A quantile that lies with flows that never ended is not drawn.";
+            (lines, note.to_owned())
+        }
+        FigureKind::Bursts => {
+            let note = "Of the frames sent under a limit, the share in bursts of so many: frames each of which but the \
+                first left sooner after the one before it than the limit alone allows.";
             (lines, note.to_owned())
         }
         FigureKind::Shares | FigureKind::Tree => (lines, String::new()),

@@ -105,6 +105,8 @@ pub fn measure(
         Metric::CompletionTime(_) | Metric::Slowdown(_) | Metric::Finished(_) => {
             Messages::of(recording).measure(metric, entity)?
         }
+        Metric::Burst => view.mean_burst()?,
+        Metric::BurstPeak => view.bursts().max().ok_or_else(|| view.nothing("ended no burst"))? as f64,
     };
     let may_be_never = matches!(
         metric,
@@ -141,6 +143,12 @@ pub fn reduce(values: &[f64], how: Reduce) -> Result<Vec<f64>, Unmeasured> {
     }
 }
 
+/// Frames of each burst of a flow that ended in a window, where bursts were recorded.
+pub(crate) fn bursts(recording: &Recording, flow: EntityId, window: Window) -> impl Iterator<Item = i64> {
+    let of_flow = move |event: &&Event| event.kind == EventKind::Burst && event.entity == flow;
+    recording.events_in(window).iter().filter(of_flow).map(|event| event.value)
+}
+
 /// The unit of a metric after reduction.
 pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
     if matches!(how, Reduce::Jain | Reduce::MaxOverMin) {
@@ -160,6 +168,7 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         | Metric::CnmsPerMegabyte
         | Metric::CulpritReads
         | Metric::Correlation { .. }
+        | Metric::Burst
         | Metric::Slowdown(_) => Unit::Plain,
         Metric::Queue | Metric::QueuePeak | Metric::QueueLow | Metric::QueueDeviation => Unit::Bytes,
         Metric::Period
@@ -179,7 +188,8 @@ pub fn unit_of(metric: &Metric, how: Reduce) -> Unit {
         | Metric::Frames
         | Metric::Retransmissions
         | Metric::Timeouts
-        | Metric::Reordered => Unit::Count,
+        | Metric::Reordered
+        | Metric::BurstPeak => Unit::Count,
     }
 }
 
@@ -325,6 +335,17 @@ impl<'a> View<'a> {
             .map_err(|_| self.nothing("has too few steps to compare"))?;
         let value = if rising { found.rising } else { found.coefficient };
         value.ok_or_else(|| self.nothing("or the queue it is compared with never changes"))
+    }
+
+    /// Frames of each burst of the flow that ended in the window.
+    fn bursts(&self) -> impl Iterator<Item = i64> {
+        bursts(self.recording, self.entity, self.window)
+    }
+
+    fn mean_burst(&self) -> Result<f64, Unmeasured> {
+        let (count, frames) =
+            self.bursts().fold((0.0, 0.0), |(count, sum), it| (count + 1.0, sum + it as f64));
+        self.share(frames, count, "ended no burst")
     }
 
     fn name(&self) -> String {

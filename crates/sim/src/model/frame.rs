@@ -40,6 +40,8 @@ pub(crate) enum Body {
         delta: i16,
         /// The node whose congestion point speaks.
         node: u32,
+        /// Which of its congestion points, as [`CpId::number`](quell_proto::wire::CpId::number) has it.
+        point: u16,
     },
     /// A message of ECM.
     Bcn {

@@ -137,7 +137,7 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
             };
             AnyFrame::Data(wire::Frame { header, payload })
         }
-        Body::Cnm { quantised, offset, delta, node } => {
+        Body::Cnm { quantised, offset, delta, node, point } => {
             let flow = flow.ok_or_else(|| known("flow"))?;
             let sampled = net.classes[flow.class as usize];
             AnyFrame::Cnm(CnmFrame {
@@ -149,7 +149,7 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
                 },
                 cnm: Cnm {
                     feedback: QuantisedFeedback::new(quantised).ok_or_else(|| known("feedback"))?,
-                    point: CpId::of(MacAddr::numbered(node), 0),
+                    point: CpId::of(MacAddr::numbered(node), point),
                     offset: QueueDifference::from_units(offset),
                     delta: QueueDifference::from_units(delta),
                     priority: sampled,

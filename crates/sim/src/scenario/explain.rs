@@ -282,7 +282,9 @@ fn type_json(key: &Key) -> Vec<String> {
 
 fn default_json(form: Form, value: &str) -> String {
     match form {
-        Form::Count(..) | Form::Flag => value.to_owned(),
+        Form::Count(..) | Form::Flag if value.parse::<u64>().is_ok() || value.parse::<bool>().is_ok() => {
+            value.to_owned()
+        }
         _ => quoted(value),
     }
 }

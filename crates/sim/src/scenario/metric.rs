@@ -125,6 +125,13 @@ pub const METRICS: &[MetricName] = &[
         "Flows of collectives: mean time of an iteration, from the one before until all of it has arrived; never, if none was over.",
     ),
     metric("iterations", Unit::Number, "Flows of collectives: iterations that were over."),
+    metric(
+        "burst",
+        Unit::Number,
+        "Flows: mean frames of a burst, each of which but the first leaves sooner after the one before it than the rate \
+         limit alone allows; a frame that keeps its distance is one of 1. Of flows under a limiter, while limited.",
+    ),
+    metric("burst-peak", Unit::Number, "Flows: likewise, the longest burst in frames."),
     metric("latency", Unit::Time, "Flows: mean time from adapter to receiver, over the whole run."),
     metric(
         "correlation",
@@ -276,6 +283,8 @@ impl Words {
             "frames" => Metric::Frames,
             "reordered" => Metric::Reordered,
             "latency" => Metric::Latency,
+            "burst" => Metric::Burst,
+            "burst-peak" => Metric::BurstPeak,
             "convergence" => {
                 let series = series_of(self.series.as_deref()?)?;
                 let side = match section.text("side")? {

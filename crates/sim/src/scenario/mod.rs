@@ -26,6 +26,7 @@ mod plan_schemes;
 mod plan_traffic;
 mod problem;
 mod reading;
+pub mod redraw;
 mod section;
 #[cfg(test)]
 mod tests;

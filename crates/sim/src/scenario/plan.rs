@@ -47,6 +47,8 @@ pub struct Plan {
     pub cuts: Vec<Instant>,
     /// Whether flows are sampled; if not, only their totals are recorded.
     pub flow_series: bool,
+    /// Whether the bursts of limited sources are recorded: a claim or a figure asks for them.
+    pub bursts: bool,
     /// The hosts.
     pub hosts: Vec<Host>,
     /// The switches.
@@ -61,6 +63,8 @@ pub struct Plan {
     pub flows: Vec<Flow>,
     /// What puts frames into the adapters.
     pub sources: Vec<Source>,
+    /// How flows and sources are drawn anew for each seed ([`Plan::under`]), where they are.
+    pub redraw: Option<Box<super::redraw::Redraw>>,
     /// What changes while it runs; sorted by time.
     pub changes: Vec<Change>,
     /// The congestion control.

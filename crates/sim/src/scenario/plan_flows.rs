@@ -4,13 +4,15 @@ use super::plan::{Flow, FlowId, HostId, NodeId, Pattern, Script, Source};
 use super::plan_network;
 use super::plan_traffic::{MOST_FLOWS, Priorities, Setting, Traffic, host_name, life, senders};
 use super::problem::Log;
+use super::redraw::{Recipe, What};
 use super::section::Section;
-use crate::traffic::flows::{self, ListedFlow, PoissonFlows};
+use crate::traffic::flows::{ListedFlow, PoissonFlows};
 use crate::traffic::{Sizes, collective, trace};
 use quell_proto::units::{Bytes, Instant, Priority};
 
 /// How a listed flow is sent.
-struct Sending {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sending {
     frame: Bytes,
     header: Bytes,
     priorities: Priorities,
@@ -38,21 +40,19 @@ impl Traffic {
             }
         };
         let hosts = senders(section, setting, log)?.hosts;
-        let draw = section.count("draw")?;
-        let deck;
-        let groups = match section.count("clusters") {
-            None => vec![&hosts[..]],
+        let clusters = match section.count("clusters") {
+            None => None,
             Some(count) => {
                 let size = section.count("cluster_size")?;
                 enough(section, "clusters", count.saturating_mul(size), hosts.len(), log)?;
-                deck = flows::deck(&hosts, draw);
-                flows::clusters(&deck, usize::try_from(count).ok()?, usize::try_from(size).ok()?)
+                Some((usize::try_from(count).ok()?, usize::try_from(size).ok()?))
             }
         };
-        let process = PoissonFlows { sizes: &sizes, load: section.share("load")?.number(), start, stop };
-        let line = |host: HostId| setting.lines[host.0 as usize];
-        let expected: f64 =
-            groups.iter().flat_map(|group| group.iter()).map(|it| process.expected(1, line(*it))).sum();
+        let load = section.share("load")?;
+        let process = PoissonFlows { sizes: &sizes, load: load.number(), start, stop };
+        let senders = clusters.map_or(hosts.len(), |(count, size)| count * size);
+        let each = hosts.iter().map(|host| process.expected(1, setting.lines[host.0 as usize]));
+        let expected = each.fold(0.0, f64::max) * senders as f64;
         if expected > MOST_FLOWS as f64 {
             let message = format!("`{}` makes about {expected:.0} flows", section.path);
             log.wrong(&section.origin, message).hint(format!(
@@ -60,10 +60,14 @@ impl Traffic {
             ));
             return None;
         }
-        let mut listed: Vec<ListedFlow> =
-            groups.iter().flat_map(|group| process.of_group(group, line, draw)).collect();
-        listed.sort();
-        self.list(section, listed.into_iter().map(|flow| (flow, None)), &sending, setting, log)
+        let (sizes, end) = ((name.to_owned(), text), Instant::from_ps(setting.length.ps()));
+        let what = What::Flows { sizes, load, clusters, sending, end };
+        self.add_recipe(
+            section,
+            Recipe { hosts, lines: setting.lines.to_vec(), start, stop, what },
+            setting,
+            log,
+        )
     }
 
     /// Adds permanent incasts: receivers with so many greedy senders each.
@@ -77,25 +81,31 @@ impl Traffic {
         let hosts = senders(section, setting, log)?.hosts;
         let (count, fan_in) = (section.count("incasts")?, section.count("fan_in")?);
         enough(section, "incasts", count.saturating_mul(fan_in + 1), hosts.len(), log)?;
-        let deck = flows::deck(&hosts, section.count("draw")?);
         let (priorities, frame) = (Priorities::of(section, log)?, section.size("frame")?);
-        for (to, from) in flows::incasts(&deck, usize::try_from(count).ok()?, usize::try_from(fan_in).ok()?) {
-            for &from in from {
-                let flow = self.flow(from, to, priorities.towards(to), setting)?;
-                let (flows, pattern) = (vec![flow], Pattern::Greedy);
-                self.sources.push(Source {
-                    host: from,
-                    flows,
-                    frame,
-                    pattern,
-                    start,
-                    stop,
-                    message: None,
-                    header: Bytes::ZERO,
-                    script: None,
-                    multicast: false,
-                });
-            }
+        let (count, fan_in) = (usize::try_from(count).ok()?, usize::try_from(fan_in).ok()?);
+        let what = What::Incasts { count, fan_in, priorities, frame };
+        self.add_recipe(section, Recipe { hosts, lines: Vec::new(), start, stop, what }, setting, log)
+    }
+
+    /// Draws by a recipe, and keeps it where each seed draws for itself.
+    fn add_recipe(
+        &mut self,
+        section: &Section,
+        recipe: Recipe,
+        setting: &Setting<'_>,
+        log: &mut Log,
+    ) -> Option<()> {
+        let draw = section.count("draw");
+        let first = self.flows.len();
+        let name = |host: HostId| host_name(host, setting).to_owned();
+        recipe.draw(draw.unwrap_or(setting.seed), self, &name)?;
+        if self.flows.len() > MOST_FLOWS {
+            log.wrong(&section.origin, format!("`{}` makes more than {MOST_FLOWS} flows", section.path));
+            return None;
+        }
+        if draw.is_none() {
+            self.recipes.push(recipe);
+            self.redrawn.push(first..self.flows.len());
         }
         Some(())
     }
@@ -173,9 +183,11 @@ impl Traffic {
             }
         };
         let first = self.flows.len();
+        let name = |host: HostId| host_name(host, setting).to_owned();
         let numbered = |part: u32| u32::try_from(first).ok().map(|first| FlowId(first + part));
         for part in collective::parts(&list) {
-            let flow = self.flow(part.from, part.to, sending.priorities.towards(part.to), setting)?;
+            let priority = sending.priorities.towards(part.to);
+            let flow = self.push_flow(part.from, part.to, priority, &name)?;
             self.sources.push(Source {
                 host: part.from,
                 flows: vec![flow],
@@ -205,39 +217,54 @@ impl Traffic {
         setting: &Setting<'_>,
         log: &mut Log,
     ) -> Option<()> {
+        let (end, name) =
+            (Instant::from_ps(setting.length.ps()), |host: HostId| host_name(host, setting).to_owned());
         for (it, priority) in listed {
             if self.flows.len() >= MOST_FLOWS {
                 log.wrong(&section.origin, format!("`{}` makes more than {MOST_FLOWS} flows", section.path));
                 return None;
             }
-            let mouse = sending.mice.filter(|(below, _)| it.size < *below).map(|(_, priority)| priority);
-            let priority = mouse.or(priority).unwrap_or_else(|| sending.priorities.towards(it.to));
-            let flow = self.flow(it.from, it.to, priority, setting)?;
-            self.sources.push(Source {
-                host: it.from,
-                flows: vec![flow],
-                frame: sending.frame,
-                pattern: Pattern::Greedy,
-                start: it.start,
-                stop: Instant::from_ps(setting.length.ps()),
-                message: Some(in_frames(sending.frame, sending.header, it.size)),
-                header: sending.header,
-                script: None,
-                multicast: false,
-            });
+            self.push_listed(it, priority, sending, end, &name)?;
         }
         Some(())
     }
 
-    fn flow(
+    /// Adds one flow of a list.
+    pub(super) fn push_listed(
+        &mut self,
+        it: ListedFlow,
+        priority: Option<Priority>,
+        sending: &Sending,
+        end: Instant,
+        name: &dyn Fn(HostId) -> String,
+    ) -> Option<()> {
+        let mouse = sending.mice.filter(|(below, _)| it.size < *below).map(|(_, priority)| priority);
+        let priority = mouse.or(priority).unwrap_or_else(|| sending.priorities.towards(it.to));
+        let flow = self.push_flow(it.from, it.to, priority, name)?;
+        self.sources.push(Source {
+            host: it.from,
+            flows: vec![flow],
+            frame: sending.frame,
+            pattern: Pattern::Greedy,
+            start: it.start,
+            stop: end,
+            message: Some(in_frames(sending.frame, sending.header, it.size)),
+            header: sending.header,
+            script: None,
+            multicast: false,
+        });
+        Some(())
+    }
+
+    /// Adds a flow, named by its ends.
+    pub(super) fn push_flow(
         &mut self,
         from: HostId,
         to: HostId,
         priority: Priority,
-        setting: &Setting<'_>,
+        name: &dyn Fn(HostId) -> String,
     ) -> Option<FlowId> {
-        let name = format!("{}->{}", host_name(from, setting), host_name(to, setting));
-        let name = self.unique(name);
+        let name = self.unique(format!("{}->{}", name(from), name(to)));
         self.flows.push(Flow { name, from, to, priority });
         Some(FlowId(u32::try_from(self.flows.len() - 1).ok()?))
     }

@@ -4,6 +4,7 @@ use super::keys::MOST_TIME;
 use super::plan::{Flow, FlowId, HostId, NodeId, Pattern, Source};
 use super::plan_network::{Files, Names};
 use super::problem::{Log, suggest};
+use super::redraw::{Recipe, Redraw};
 use super::section::Section;
 use crate::model::stream;
 use crate::topology::Network;
@@ -20,6 +21,9 @@ pub(crate) struct Traffic {
     pub(crate) sources: Vec<Source>,
     /// How often each pair has been named, to tell its flows apart.
     taken: BTreeMap<String, u32>,
+    /// What each seed draws for itself, and the flows that stand for it here.
+    pub(crate) recipes: Vec<Recipe>,
+    pub(crate) redrawn: Vec<std::ops::Range<usize>>,
 }
 
 /// What all traffic of a run has in common.
@@ -30,6 +34,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) lines: &'a [Rate],
     pub(crate) length: Duration,
     pub(crate) overhead: Bytes,
+    /// The first seed.
+    pub(crate) seed: u64,
     /// Finds a file that the scenario names.
     pub(crate) files: Files<'a>,
 }
@@ -145,6 +151,42 @@ impl Traffic {
         Some(())
     }
 
+    /// Takes up traffic where it was left.
+    pub(crate) fn resume(flows: Vec<Flow>, sources: Vec<Source>) -> Traffic {
+        let mut taken = BTreeMap::new();
+        for flow in &flows {
+            *taken.entry(without_number(&flow.name).to_owned()).or_insert(0) += 1;
+        }
+        Traffic { flows, sources, taken, ..Traffic::default() }
+    }
+
+    /// What is not drawn by each seed for itself, and how the rest is. `None` where all is the same.
+    pub(crate) fn redraw(&mut self) -> Option<Box<Redraw>> {
+        let recipes = std::mem::take(&mut self.recipes);
+        if recipes.is_empty() {
+            return None;
+        }
+        let is_drawn = |flow: usize| self.redrawn.iter().any(|range| range.contains(&flow));
+        let mut new = vec![None; self.flows.len()];
+        let (mut flows, mut names) = (Vec::new(), Traffic::default());
+        for (old, flow) in self.flows.iter().enumerate().filter(|(old, _)| !is_drawn(*old)) {
+            new[old] = u32::try_from(flows.len()).ok();
+            let name = names.unique(without_number(&flow.name).to_owned());
+            flows.push(Flow { name, ..flow.clone() });
+        }
+        let renumbered = |source: &Source| {
+            let number = |flow: &FlowId| new[flow.0 as usize].map(FlowId);
+            let mut renumbered = source.clone();
+            renumbered.flows = source.flows.iter().map(number).collect::<Option<_>>()?;
+            if let (Some(script), Some(old)) = (&mut renumbered.script, &source.script) {
+                script.after = old.after.iter().map(number).collect::<Option<_>>()?;
+            }
+            Some(renumbered)
+        };
+        let sources = self.sources.iter().filter_map(renumbered).collect();
+        Some(Box::new(Redraw { flows, sources, recipes }))
+    }
+
     /// Numbers the flows of each host in a row, in the order they have; gives back the old number of each. What a host
     /// knows of its flows is then as long as they are many.
     pub(crate) fn number_by_sender(&mut self) -> Vec<usize> {
@@ -173,31 +215,47 @@ impl Traffic {
 }
 
 /// Which priorities the flows of a `[[traffic]]` have.
-pub(crate) struct Priorities(Vec<Priority>);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Priorities {
+    all: [Priority; Priority::COUNT],
+    count: usize,
+}
 
 impl Priorities {
     pub(crate) fn of(section: &Section, log: &mut Log) -> Option<Priorities> {
         let Some(spread) = section.counts("spread") else {
-            return Some(Priorities(vec![section.priority("priority")?]));
+            return Some(Priorities { all: [section.priority("priority")?; Priority::COUNT], count: 1 });
         };
-        if spread.is_empty() || section.is_stated("priority") {
+        if spread.is_empty() || spread.len() > Priority::COUNT || section.is_stated("priority") {
             let path = section.path_of("spread");
-            let message = match spread.is_empty() {
-                true => format!("`{path}` names no priority"),
-                false => format!("`{}` states both `priority` and `spread`", section.path),
+            let message = match spread.len() {
+                0 => format!("`{path}` names no priority"),
+                1..=8 => format!("`{}` states both `priority` and `spread`", section.path),
+                count => format!("`{path}` names {count} priorities, of eight"),
             };
             log.wrong(section.origin_of("spread"), message)
                 .hint("flows have one `priority`, or are spread over several");
             return None;
         }
-        let spread = spread.iter().map(|it| u8::try_from(*it).ok().and_then(Priority::new));
-        spread.collect::<Option<_>>().map(Priorities)
+        let mut all = [Priority::default(); Priority::COUNT];
+        for (place, it) in all.iter_mut().zip(spread) {
+            *place = u8::try_from(*it).ok().and_then(Priority::new)?;
+        }
+        Some(Priorities { all, count: spread.len() })
     }
 
     /// That of a flow to this host.
     pub(crate) fn towards(&self, to: HostId) -> Priority {
         let hash = stream::mix(u64::from(to.0) + 1);
-        self.0[(hash % self.0.len() as u64) as usize]
+        self.all[(hash % self.count as u64) as usize]
+    }
+}
+
+/// The name that a flow had before it was told apart from another.
+fn without_number(name: &str) -> &str {
+    match name.rsplit_once('#') {
+        Some((before, number)) if number.parse::<u32>().is_ok_and(|number| number > 1) => before,
+        _ => name,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reading a scenario: one pass over the file, then one for each configuration.
 
 use super::configurations::{Axes, Chosen};
-use super::plan::{Adapter, Deadlock, Host, Plan, Scheme, Switch, TieBreak};
+use super::plan::{Adapter, Deadlock, Host, HostId, Plan, Scheme, Switch, TieBreak};
 use super::plan_checks::Places;
 use super::plan_claims::Reading;
 use super::plan_network::Files;
@@ -12,7 +12,7 @@ use super::{Configuration, Request, Resolved, Scenario};
 use super::{plan_changes, plan_checks, plan_claims, plan_network, plan_nodes, plan_traffic};
 use crate::topology::Network;
 use quell_proto::units::{Bytes, Duration, Instant};
-use quell_record::claim::{Claim, FairShare, FigureSpec};
+use quell_record::claim::{Claim, FairShare, FigureKind, FigureSpec};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads a scenario, or says all that is wrong with it, in the order of its lines.
@@ -352,6 +352,7 @@ impl Sections {
             lines: &lines,
             length,
             overhead,
+            seed: self.run.count("seed").unwrap_or(1),
             files: request.base,
         };
         let mut traffic = plan_traffic::Traffic::default();
@@ -360,6 +361,25 @@ impl Sections {
         for section in &self.traffic {
             whole &= traffic.add(section, &setting, log).is_some();
             flow_sections.resize(traffic.flows.len(), section);
+        }
+        let redraw = traffic.redraw();
+        if let Some(redraw) = &redraw {
+            // As every seed has it: what is the same under all of them first.
+            let drawn = std::mem::take(&mut traffic.redrawn);
+            let of_recipes = drawn.iter().map(|flows| flow_sections.get(flows.start).copied());
+            let of_recipes: Vec<Option<&Section>> = of_recipes.collect();
+            let is_fixed = |flow: &usize| !drawn.iter().any(|flows| flows.contains(flow));
+            let fixed: Vec<&Section> =
+                (0..flow_sections.len()).filter(is_fixed).map(|flow| flow_sections[flow]).collect();
+            flow_sections = fixed;
+            traffic = plan_traffic::Traffic::resume(redraw.flows.clone(), redraw.sources.clone());
+            let name = |host: HostId| network.hosts[host.0 as usize].clone();
+            for (recipe, section) in redraw.recipes.iter().zip(of_recipes) {
+                recipe.draw(setting.seed, &mut traffic, &name);
+                flow_sections.extend(
+                    section.map(|it| vec![it; traffic.flows.len() - flow_sections.len()]).unwrap_or_default(),
+                );
+            }
         }
         let is_listed =
             |section: &Section| matches!(section.text("pattern"), Some("flows" | "incasts" | "trace"));
@@ -382,6 +402,7 @@ impl Sections {
             sample: self.run.time("sample").unwrap_or(length),
             cuts: Vec::new(),
             flow_series: self.run.text("flow_series") != Some("none"),
+            bursts: false,
             hosts: hosts(&network, &adapter.unwrap_or_else(plan_nodes::plain_adapter)),
             switches,
             links: network.links.clone(),
@@ -389,13 +410,15 @@ impl Sections {
             tie_break: plan_network::tie_break(&self.topology).unwrap_or(TieBreak::Hash),
             flows: traffic.flows,
             sources: traffic.sources,
+            redraw,
             changes: Vec::new(),
             scheme: scheme.unwrap_or(Scheme::None),
             deadlock: Deadlock::Impossible,
             wire_check: request.wire_check,
         };
         let shortest = plan.scheme.shortest_frame();
-        plan.sources.iter_mut().for_each(|source| source.pad_transfers(shortest));
+        let kept = plan.redraw.iter_mut().flat_map(|redraw| &mut redraw.sources);
+        plan.sources.iter_mut().chain(kept).for_each(|source| source.pad_transfers(shortest));
         if !whole {
             return None; // Claims and changes name flows that may be the missing ones.
         }
@@ -403,8 +426,12 @@ impl Sections {
             plan_changes::change(section, &mut plan, log);
         }
         plan.changes.sort_by_key(|change| change.at);
+        if let Some(redraw) = &mut plan.redraw {
+            redraw.follow(&plan.flows, &plan.sources);
+        }
         let places = Places {
             run: &self.run,
+            topology: &self.topology,
             switches: &switch_sections,
             adapter: &self.adapter,
             scheme: &self.scheme,
@@ -415,6 +442,8 @@ impl Sections {
         let (claims, figures) = self.claims(&plan, axes, chosen, request.base, log);
         let fair = self.fair(&plan, axes, chosen, request.base, log);
         plan.cuts = cuts(&plan, &claims, &fair, &figures);
+        plan.bursts = claims.iter().any(|(_, claim)| claim.measure.metric.counts_bursts())
+            || figures.iter().any(|(_, figure)| figure.kind == FigureKind::Bursts);
         let rows = self.rows(preset_rows);
         let titles = ["title", "shows", "about", "says", "differs"];
         let titles = titles.map(|key| self.top.text(key).map(str::to_owned));

@@ -387,7 +387,8 @@ fn check(knobs: Knobs) -> Result<(), TestCaseError> {
             prop_assert_eq!(flow.reordered_frames, 0, "flow {}", index);
         }
         if let Some(message) = source.message {
-            prop_assert!(flow.offered_bytes <= message.get());
+            // The last frame may be padded.
+            prop_assert!(flow.offered_bytes < message.get() + plan.scheme.shortest_frame().get());
         }
     }
     prop_assert!(in_flight <= held + on_wires(&plan), "{in_flight} octets in flight, {held} held");
@@ -423,7 +424,8 @@ fn drawn_networks_do_all_there_is_to_do() {
             failures: 2,
             details,
         };
-        let (_, said) = totals(&build(knobs), 1).unwrap();
+        let plan = Plan { bursts: true, ..build(knobs) };
+        let (_, said) = totals(&plan, 1).unwrap();
         seen.extend(said.events.iter().map(|event| event.kind));
     }
     let missing: Vec<_> = EventKind::ALL.into_iter().filter(|kind| !seen.contains(kind)).collect();

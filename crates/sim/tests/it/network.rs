@@ -32,6 +32,7 @@ pub(crate) fn graph(hosts: u32, switches: u32, ends: &[[NodeId; 2]], rate: Rate,
         overhead: Bytes::ZERO,
         sample: Duration::from_us(100),
         cuts: Vec::new(),
+        bursts: false,
         flow_series: true,
         hosts: (0..hosts).map(|host| Host { name: format!("h{}", host + 1), adapter: adapter() }).collect(),
         switches: (0..switches)
@@ -49,6 +50,7 @@ pub(crate) fn graph(hosts: u32, switches: u32, ends: &[[NodeId; 2]], rate: Rate,
         tie_break: TieBreak::First,
         flows: Vec::new(),
         sources: Vec::new(),
+        redraw: None,
         changes: Vec::new(),
         scheme: Scheme::None,
         deadlock: Deadlock::Impossible,
@@ -291,14 +293,13 @@ pub(crate) fn quick_scenario(id: &str) -> quell_sim::scenario::Scenario {
 }
 
 fn read_scenario(id: &str, sets: &[(&str, &str)], quick: bool) -> quell_sim::scenario::Scenario {
-    let path =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(format!("{id}.toml"));
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let path = folder.join(format!("{id}.toml"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let sets: Vec<_> = sets.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
-    let home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let beside = |name: &str| {
         let own = std::fs::read_to_string(path.with_file_name(name));
-        own.or_else(|_| std::fs::read_to_string(home.join(name))).ok()
+        own.or_else(|_| std::fs::read_to_string(folder.join(name))).ok()
     };
     quell_sim::scenario::read(quell_sim::scenario::Request {
         file: id,

@@ -1,63 +1,86 @@
-//! A rate limiter: a reaction point and the pacer it steers.
+//! A rate limiter of an adapter, and which reaction point a scheme puts into it.
 
 use crate::scenario::plan::{Adapter, Scheme};
-use quell_proto::control::pacer::Pacer;
-use quell_proto::control::{
-    AnyReaction, Feedback, ReactionPoint, dcqcn, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007,
-};
+use quell_proto::control::limiter::Limiter as Machine;
+use quell_proto::control::pacer::{Pacer, Rule};
+use quell_proto::control::{AnyReaction, Feedback, dcqcn, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Instant, Rate};
 
-/// A rate limiter, set up by the first notification and released when its rate is back at the port's.
+/// A rate limiter of a simulated adapter: the one timer it has booked, and its bursts where they are counted.
 #[derive(Debug)]
 pub(super) struct Limiter {
-    /// What steers it; a scheme may remember its flow longer than it limits it.
-    reaction: Option<AnyReaction>,
-    pacer: Pacer,
+    machine: Machine,
     line: Rate,
-    dice: Dice,
     /// When its timer is booked; [`Instant::NEVER`] if it is not.
     booked: Instant,
+    /// Counts bursts, where they are recorded.
+    bursts: Option<Box<Bursts>>,
+}
+
+/// Counts frames that leave sooner after the one before than the limit alone allows.
+#[derive(Debug)]
+struct Bursts {
+    /// When the next frame would be due, counted from the last one alone: a bucket that was empty then.
+    apart: Pacer,
+    /// Frames of the burst that goes on; none before the first frame under a limit.
+    frames: u32,
+}
+
+impl Bursts {
+    /// A frame starts under a limit. Says how many the burst before it had, if that is over.
+    fn on_sent(&mut self, now: Instant, length: Bytes, limit: Option<Rate>) -> Option<u32> {
+        let is_close = self.frames > 0 && now < self.apart.ready_at(length);
+        let over = (!is_close && self.frames > 0).then_some(self.frames);
+        self.frames = if is_close { self.frames + 1 } else { 1 };
+        self.apart = Pacer::new(Rule::WholeFrame, Bytes::ZERO);
+        self.apart.on_sent(now, length);
+        self.apart.set_rate(now, limit);
+        over
+    }
 }
 
 impl Limiter {
-    pub(super) fn new(adapter: &Adapter, line: Rate, dice: Dice) -> Limiter {
-        let pacer = Pacer::new(adapter.pacer, adapter.pacer_depth);
-        Limiter { reaction: None, pacer, line, dice, booked: Instant::NEVER }
+    pub(super) fn new(adapter: &Adapter, line: Rate, dice: Dice, counts_bursts: bool) -> Limiter {
+        let machine = Machine::new(adapter.pacer, adapter.pacer_depth, dice);
+        let apart = Pacer::new(Rule::WholeFrame, Bytes::ZERO);
+        let bursts = counts_bursts.then(|| Box::new(Bursts { apart, frames: 0 }));
+        Limiter { machine, line, booked: Instant::NEVER, bursts }
     }
 
     /// Whether it holds anything.
     #[inline]
     pub(super) fn is_active(&self) -> bool {
-        self.pacer.is_limited()
+        self.machine.is_active()
+    }
+
+    /// Whether it has a reaction point, which wants to know of what is sent.
+    #[inline]
+    pub(super) fn is_awake(&self) -> bool {
+        self.machine.is_awake()
     }
 
     /// What it holds its flows to.
     pub(super) fn limit(&self) -> Option<Rate> {
-        self.reaction.as_ref().and_then(ReactionPoint::limit)
+        self.machine.limit()
     }
 
     /// When a frame of this length may go.
     #[inline]
     pub(super) fn ready_at(&self, frame: Bytes) -> Instant {
-        self.pacer.ready_at(frame)
+        self.machine.ready_at(frame)
     }
 
     /// A notification came: it may set the limiter up, and good news may release it.
     pub(super) fn on_feedback(&mut self, now: Instant, feedback: Feedback, scheme: &Scheme) {
-        let reaction = self.reaction.get_or_insert_with(|| {
-            // Each life of a limiter has a stream of its own.
-            let dice = Dice::new(self.dice.next_u64(), 0, 0);
-            reaction(scheme, self.line, dice)
-        });
-        reaction.on_feedback(now, feedback);
+        self.machine.on_feedback(now, feedback, |dice| reaction(scheme, self.line, dice));
         self.follow(now);
     }
 
     /// What the frames it lets go carry for congestion points to see.
     #[inline]
     pub(super) fn tag(&self) -> Option<u32> {
-        self.reaction.as_ref()?.tag()
+        self.machine.tag()
     }
 
     /// A frame left. Says whether that released the limiter.
@@ -65,11 +88,19 @@ impl Limiter {
     /// A pacer that no notification has ever reached is not told: its first frame under a limit may go at once.
     #[inline]
     pub(super) fn on_sent(&mut self, now: Instant, length: u16) -> bool {
-        let Some(reaction) = &mut self.reaction else { return false };
-        let length = Bytes::new(u64::from(length));
-        self.pacer.on_sent(now, length);
-        reaction.on_sent(now, length);
-        self.follow(now)
+        let is_released = self.machine.on_sent(now, Bytes::new(u64::from(length)));
+        self.follow(now);
+        is_released
+    }
+
+    /// A frame is about to leave, before `on_sent`. Says how many frames the burst before it had, if bursts are counted
+    /// and one is over.
+    #[inline]
+    pub(super) fn burst_over(&mut self, now: Instant, length: u16) -> Option<u32> {
+        let limit = self.limit();
+        let bursts = self.bursts.as_mut()?;
+        limit?;
+        bursts.on_sent(now, Bytes::new(u64::from(length)), limit)
     }
 
     /// The booked timer has come: `None` if it was a stale one, else whether it released the limiter.
@@ -78,48 +109,44 @@ impl Limiter {
             return None;
         }
         self.booked = Instant::NEVER;
-        self.reaction.as_mut()?.on_timeout(now);
-        Some(self.follow(now))
+        if !self.machine.is_awake() {
+            return None;
+        }
+        let is_released = self.machine.on_timeout(now);
+        self.follow(now);
+        Some(is_released)
     }
 
     pub(super) fn on_paused(&mut self, now: Instant) {
-        if let Some(reaction) = &mut self.reaction {
-            reaction.on_paused(now);
-        }
+        self.machine.on_paused(now);
     }
 
     /// The port may send again. Says whether there is a reaction point, so that its timer may have moved.
     pub(super) fn on_resumed(&mut self, now: Instant) -> bool {
-        if let Some(reaction) = &mut self.reaction {
-            reaction.on_resumed(now);
-        }
-        self.reaction.is_some()
+        self.machine.on_resumed(now);
+        self.machine.is_awake()
     }
 
     /// Whether it wants a probe sent now.
     pub(super) fn take_probe(&mut self) -> bool {
-        self.reaction.as_mut().is_some_and(ReactionPoint::take_probe)
+        self.machine.take_probe()
     }
 
     /// The time to book for the next timer, unless an earlier one is booked.
     pub(super) fn timer_to_book(&mut self) -> Option<Instant> {
-        let due = self.reaction.as_ref()?.next_timeout()?;
+        let due = self.machine.next_timeout()?;
         (due < self.booked).then(|| {
             self.booked = due;
             due
         })
     }
 
-    /// Lets the pacer follow the reaction point. Says whether the limiter is released.
+    /// Lets the count of bursts know the limit.
     #[inline]
-    fn follow(&mut self, now: Instant) -> bool {
-        let Some(reaction) = &self.reaction else { return false };
-        let was_limited = self.pacer.is_limited();
-        self.pacer.set_rate(now, reaction.limit());
-        if reaction.is_spent() {
-            self.reaction = None;
+    fn follow(&mut self, now: Instant) {
+        if let Some(bursts) = &mut self.bursts {
+            bursts.apart.set_rate(now, self.machine.limit());
         }
-        was_limited && !self.pacer.is_limited()
     }
 }
 

@@ -13,6 +13,7 @@ use quell_proto::control::fqcn::Culprits;
 use quell_proto::control::qcn::{CongestionPoint, Culprit, Occupancy, Sample, blame};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Instant, Priority};
+use quell_proto::wire::CpId;
 use quell_record::EventKind;
 
 /// What the congestion points of a switch have in common.
@@ -27,6 +28,14 @@ pub(super) struct CongestionPoints {
     told: Vec<(u32, Sample)>,
     /// How a random occupant is found, if not at once.
     search: Option<Search>,
+}
+
+/// What the number of a congestion point at an input has that of one at an output has not.
+const AT_INPUT: u16 = 1 << 15;
+
+/// The number of the congestion point of a priority at a port.
+pub(super) fn point_number(port: usize, priority: Priority) -> u16 {
+    u16::try_from(port).ok().and_then(|port| CpId::number(port, priority)).unwrap_or(u16::MAX)
 }
 
 /// A congestion point at one output or input.
@@ -240,7 +249,7 @@ impl Switch {
             if let Some(data) = net.data_class(queue % self.classes) {
                 net.port_event(wire, data, EventKind::Cnm, Some(*flow), i64::from(sample.quantised));
             }
-            self.notify(*flow, *sample, net);
+            self.notify(*flow, *sample, point_number(queue / self.classes, priority), net);
         }
         self.give_back(told);
     }
@@ -274,7 +283,7 @@ impl Switch {
             if let Some(data) = net.data_class(class) {
                 net.input_event(wire, data, EventKind::Cnm, Some(*flow), i64::from(sample.quantised));
             }
-            self.notify(*flow, *sample, net);
+            self.notify(*flow, *sample, point_number(input, net.classes[class]) | AT_INPUT, net);
         }
         self.give_back(told);
     }
@@ -287,7 +296,7 @@ impl Switch {
     }
 
     /// Sends a notification to the source of a flow.
-    fn notify(&mut self, flow: u32, sample: Sample, net: &mut Net) {
+    fn notify(&mut self, flow: u32, sample: Sample, point: u16, net: &mut Net) {
         let points = self.congestion.as_ref().expect("a watcher belongs to congestion points");
         let units = |octets: i64| (octets / 64).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16;
         let body = Body::Cnm {
@@ -295,6 +304,7 @@ impl Switch {
             offset: units(sample.offset),
             delta: units(sample.delta),
             node: self.node,
+            point,
         };
         let (length, class) = (points.plan.cnm_frame.get() as u16, points.class);
         self.send_message(flow, body, (length, class), net);

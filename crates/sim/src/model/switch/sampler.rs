@@ -1,6 +1,7 @@
 //! Congestion points of the schemes that are not a kind of QCN: at outputs, and blaming the frame that came.
 
 use super::Switch;
+use super::congestion::point_number;
 use crate::model::frame::{Body, Handle, MARKED, tag_of};
 use crate::model::net::Net;
 use crate::model::stream;
@@ -99,7 +100,8 @@ impl Switch {
                     |octets: i64| (octets / 64).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16;
                 let (quantised, offset, delta) =
                     (sample.quantised, units(sample.offset), units(sample.delta));
-                (Body::Cnm { quantised, offset, delta, node: self.node }, i64::from(quantised))
+                let point = point_number(output, net.classes[frame.class as usize]);
+                (Body::Cnm { quantised, offset, delta, node: self.node, point }, i64::from(quantised))
             }),
             Point::IbCc(marker) => {
                 if marker.on_arrival(frame.bytes(), queued, has_credits) {

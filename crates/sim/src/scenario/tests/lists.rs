@@ -1,6 +1,6 @@
 //! Traffic and networks that come from files: what they come to, and what is said of wrong ones.
 
-use super::super::plan::{Pattern, Plan};
+use super::super::plan::{Pattern, Plan, Source};
 use super::{request, said as told};
 use crate::scenario::{Request, read};
 use insta::assert_snapshot;
@@ -79,6 +79,30 @@ fn a_draw_decides_what_is_sent() {
 }
 
 #[test]
+fn each_seed_draws_its_own_flows_unless_a_number_is_stated() {
+    let drawn = "pattern = \"flows\"\nsizes = \"sizes.csv\"\nload = \"10%\"";
+    let more = "[[traffic]]\npattern = \"incasts\"\nincasts = 1\nfan_in = 3\n[[traffic]]\nfrom = \"h1\"\nto = \"h9\"";
+    let own = plan(CLOS, &format!("{drawn}\n{more}"));
+    assert!(own.under(1).flows == own.flows, "the plan is that of the first seed");
+    let other = own.under(2);
+    assert!(other.flows != own.flows);
+    assert!(*other == *own.under(2));
+    for plan in [&own, &*other] {
+        let names: BTreeSet<_> = plan.flows.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names.len(), plan.flows.len());
+        let ends = |it: &Source| plan.flows[it.flows[0].0 as usize].from == it.host;
+        assert!(plan.sources.iter().all(ends));
+        assert_eq!(
+            plan.sources.iter().filter(|it| it.message.is_none()).count(),
+            4,
+            "what is not drawn stays"
+        );
+    }
+    let same = plan(CLOS, &format!("{drawn}\ndraw = 1"));
+    assert!(*same.under(2) == same);
+}
+
+#[test]
 fn incasts_are_greedy_for_good() {
     let plan = plan(CLOS, "pattern = \"incasts\"\nincasts = 2\nfan_in = 5");
     assert_eq!((plan.flows.len(), plan.sources.len()), (10, 10));
@@ -101,7 +125,8 @@ fn a_trace_is_sent_as_it_lists() {
 
 #[test]
 fn flows_written_as_a_table_are_sent_alike() {
-    let drawn = plan(CLOS, "pattern = \"flows\"\nsizes = \"sizes.csv\"\nload = \"10%\"\nheader = \"48B\"");
+    let drawn =
+        plan(CLOS, "pattern = \"flows\"\nsizes = \"sizes.csv\"\nload = \"10%\"\nheader = \"48B\"\ndraw = 1");
     let table = drawn.flow_table();
     assert!(table.starts_with("start_ns,from,to,bytes,priority\n"), "{table}");
     let read_back = |_: &str| Some(table.clone());
@@ -180,7 +205,7 @@ fn what_is_wrong_with_lists_is_said_with_what_would_be_right() {
     hint: the name is relative to this file, or that of a built-in file such as `data/cdf/websearch_dctcp.csv`
     ");
     assert_snapshot!(said(CLOS, "pattern = \"flows\"\nsizes = \"half.csv\"\nload = \"10%\""), @"
-    half.csv:2: the probabilities end at 0.5, not at 1
+    half.csv:3: the probabilities end at 0.5, not at 1
     hint: the last line is the largest size there is, with a probability of 1
     ");
     let crowded =

@@ -53,6 +53,7 @@ fn every_key_is_resolved_with_its_origin() {
     adapter.pacer = whole-frame (default)
     adapter.pacer_depth = 0B (default)
     adapter.reaction_delay = 0s (default)
+    adapter.transport.kind = none (default)
     adapter.receive.service = line (default)
     adapter.receive.buffer = none (default)
     scheme.kind = none (a.toml:25 (axis scheme: none)) none

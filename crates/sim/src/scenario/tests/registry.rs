@@ -138,6 +138,10 @@ between = ["1kb/s", "1Gb/s"]
 metric = "throughput"
 against = "*"
 at_most = 1
+[[figure]]
+kind = "scatter"
+with = "s1->s2"
+step = "1ms"
 "#,
     r#"
 title = "tree"
@@ -189,6 +193,28 @@ mice_priority = 5
 pattern = "incasts"
 incasts = 1
 fan_in = 3
+"#,
+    r#"
+title = "isolation by marks, with neighbours"
+run.length = "1ms"
+topology = { kind = "chain", hosts = [["a", "b"], ["c"]] }
+[switch]
+kind = "output-queued"
+memory = "10MB"
+isolation = { mode = "signal", marks = "curve" }
+pause = { mode = "pfc", stop = "100kB", go = "90kB", both_stop = "120kB", both_go = "110kB" }
+[[traffic]]
+pattern = "all-to-all"
+from = ["a", "b"]
+size = "10kB"
+iterations = 3
+"#,
+    r#"
+title = "isolation by samples, each for itself"
+run.length = "1ms"
+topology = { kind = "star", hosts = 3 }
+switch = { kind = "output-queued", isolation = { mode = "local", detect = "sampling" } }
+traffic = [{ from = "*", to = "h1", spread = [0, 2] }]
 "#,
     r#"
 title = "another simulator's"

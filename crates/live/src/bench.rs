@@ -1,0 +1,198 @@
+//! What the software can do on this machine: frames a second through the switch, what it adds to their way, and how even a
+//! paced flow is.
+
+use crate::clock::Clock;
+use crate::device::{Interface, Sent, Trouble, sys};
+use crate::drive::{Pause, Station};
+use crate::load::{Maker, Receiver, Shape};
+use crate::switch::Switch;
+use quell_proto::control::pacer::{Pacer, Rule};
+use quell_proto::units::{Bytes, Duration, Instant, Rate};
+use std::time;
+
+/// A gap between two turns of a loop that is longer is a stall: the system let somebody else run, and it is left out.
+const STALL: time::Duration = time::Duration::from_micros(300);
+
+/// A clock for measurements on a machine that others use too.
+pub fn clock() -> Clock {
+    Clock::leaving_out(Some(STALL))
+}
+
+/// How a flow of frames fared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fared {
+    /// Frames sent in the time measured.
+    pub sent: u64,
+    /// Frames that arrived.
+    pub arrived: u64,
+    /// The time measured.
+    pub span: Duration,
+    /// The mean time from end to end, in picoseconds.
+    pub latency_ps: u64,
+    /// The longest of them.
+    pub latency_max_ps: u64,
+    /// What the switch took of the processor: its own time and the kernel's on its behalf, delivery to the other end of the
+    /// pair included.
+    pub processor: time::Duration,
+}
+
+impl Fared {
+    /// Frames that arrived, a second.
+    pub fn rate(&self) -> u64 {
+        per_second(self.arrived, u128::from(self.span.ps()))
+    }
+
+    /// Frames that one core would forward in a second if it did nothing else; none if there was no switch.
+    pub fn rate_of_a_core(&self) -> u64 {
+        per_second(self.arrived, self.processor.as_nanos() * 1000)
+    }
+
+    /// Frames that did not arrive.
+    pub fn lost(&self) -> u64 {
+        self.sent.saturating_sub(self.arrived)
+    }
+}
+
+fn per_second(frames: u64, ps: u128) -> u64 {
+    let frames = u128::from(frames) * 1_000_000_000_000;
+    u64::try_from(frames.checked_div(ps).unwrap_or(0)).unwrap_or(u64::MAX)
+}
+
+/// Frames that may be under way at once when they go as fast as they can.
+const WINDOW: u64 = 512;
+
+/// Sends frames by one interface, so many a second or as fast as they go, and counts them at another; `switch`, if there is
+/// one, has its turns in between. All of it on one thread: what others do on the machine changes how long it takes,
+/// not what is measured.
+///
+/// # Errors
+/// When an interface is gone for good.
+pub fn through(
+    mut switch: Option<&mut Station<Switch>>,
+    [from, to]: [&mut dyn Interface; 2],
+    shape: &Shape,
+    rate: Option<u64>,
+    span: Duration,
+    clock: &mut Clock,
+) -> Result<Fared, Trouble> {
+    let mut maker = Maker::new(shape, 0, false);
+    let mut receiver = Receiver::default();
+    let mut into = vec![0; 1 << 14];
+    let gap = rate.map(|rate| Duration::from_ps(1_000_000_000_000 / rate.max(1)));
+    let begin = clock.now();
+    let (mut due, mut sent, mut processor) = (begin, 0, time::Duration::ZERO);
+    let end = begin + span;
+    // What is still under way at the end is waited for.
+    let last = end + Duration::from_ms(50);
+    loop {
+        let now = clock.now();
+        if now < end {
+            for _ in 0..64 {
+                let may_go = match gap {
+                    Some(_) => due <= now,
+                    None => sent - receiver.total_frames() < WINDOW,
+                };
+                // As of when it was due: that it had to wait for this loop is part of its way.
+                let made = if gap.is_some() { due } else { now };
+                if !may_go || from.send(maker.next(made)) != Sent::Yes {
+                    break;
+                }
+                sent += 1;
+                due = due + gap.unwrap_or(Duration::ZERO);
+            }
+            from.flush()?;
+        } else if receiver.total_frames() >= sent || now >= last {
+            break;
+        }
+        if let Some(switch) = switch.as_deref_mut() {
+            let before = sys::processor_time();
+            switch.turn(clock.now())?;
+            processor += sys::processor_time().saturating_sub(before);
+        }
+        while let Some(length) = to.receive(&mut into) {
+            if let Some(octets) = into.get(..length) {
+                receiver.on_frame(clock.now(), octets);
+            }
+        }
+    }
+    let total = receiver.total();
+    Ok(Fared {
+        sent,
+        arrived: total.frames,
+        span,
+        latency_ps: total.latency_sum_ps.checked_div(total.frames).unwrap_or(0),
+        latency_max_ps: total.latency_max_ps,
+        processor,
+    })
+}
+
+/// How far the gaps between frames of a paced flow were from what they ought to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evenness {
+    /// The gap there ought to be.
+    pub gap: Duration,
+    /// Half of the gaps were no farther from it than this.
+    pub median: Duration,
+    /// 99 of 100 likewise.
+    pub p99: Duration,
+    /// The farthest.
+    pub worst: Duration,
+    /// Frames sent in the time, against those due in it, in thousandths.
+    pub kept_permille: u64,
+    /// How often the system let somebody else run; those gaps are left out.
+    pub stalls: u64,
+}
+
+/// Sends frames of one flow under a token bucket of this rate, and looks at when they left.
+///
+/// # Errors
+/// When the interface is gone for good.
+pub fn evenness(
+    from: &mut dyn Interface,
+    shape: &Shape,
+    rate: Rate,
+    span: Duration,
+) -> Result<Evenness, Trouble> {
+    let mut maker = Maker::new(shape, 0, false);
+    let length = maker.length();
+    let mut pacer = Pacer::new(Rule::WholeFrame, Bytes::ZERO);
+    let mut clock = clock();
+    let gap = rate.time_for(length);
+    let mut left: Vec<Instant> = Vec::with_capacity((span.ps() / gap.ps().max(1)) as usize + 2);
+    pacer.set_rate(Instant::START, Some(rate));
+    let mut pause = Pause::new([]);
+    loop {
+        let now = clock.now();
+        if now >= Instant::START + span {
+            break;
+        }
+        let ready = pacer.ready_at(length);
+        if ready > now {
+            pause.until(ready, now);
+            continue;
+        }
+        // Charged as of when it was due, so that being late once does not make all that follow late.
+        let late = Instant::from_ps(now.ps().saturating_sub(gap.ps()));
+        pacer.on_sent(ready.max(late), length);
+        if from.send(maker.next(now)) == Sent::Yes {
+            from.flush()?;
+            left.push(clock.now());
+        }
+    }
+    let mut errors: Vec<u64> =
+        left.windows(2).map(|pair| (pair[1] - pair[0]).ps().abs_diff(gap.ps())).collect();
+    errors.sort_unstable();
+    let at = |permille: usize| {
+        let place = (errors.len() * permille / 1000).min(errors.len().saturating_sub(1));
+        Duration::from_ps(errors.get(place).copied().unwrap_or(0))
+    };
+    let due = span.ps() / gap.ps().max(1);
+    Ok(Evenness {
+        gap,
+        median: at(500),
+        p99: at(990),
+        worst: at(1000),
+        kept_permille: left.len() as u64 * 1000 / due.max(1),
+        stalls: clock.stalls().0,
+    })
+}

@@ -1,0 +1,85 @@
+//! The time, as machines count it.
+
+use quell_proto::units::{Duration, Instant};
+use std::time;
+
+/// The real time since the clock was made, less the stalls it was told to leave out.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    origin: time::Instant,
+    last: time::Instant,
+    /// A longer gap between two readings counts as this long; `None` counts all.
+    longest: Option<time::Duration>,
+    left_out: time::Duration,
+    stalls: u64,
+}
+
+impl Clock {
+    /// A clock that counts all time.
+    pub fn new() -> Clock {
+        Clock::leaving_out(None)
+    }
+
+    /// A clock that leaves out what of a gap between two readings is longer than this: a loop that drives every node of an
+    /// experiment, and that the system did not let run for a while, then finds the experiment as it left it.
+    pub fn leaving_out(longest: Option<time::Duration>) -> Clock {
+        let now = time::Instant::now();
+        Clock { origin: now, last: now, longest, left_out: time::Duration::ZERO, stalls: 0 }
+    }
+
+    /// Reads it. It starts at [`Instant::START`] and never runs back.
+    pub fn now(&mut self) -> Instant {
+        let now = time::Instant::now();
+        let gap = now - self.last;
+        if let Some(longest) = self.longest
+            && gap > longest
+        {
+            self.left_out += gap - longest;
+            self.stalls += 1;
+        }
+        self.last = now;
+        let counted = (now - self.origin).saturating_sub(self.left_out);
+        Instant::from_ps(u64::try_from(counted.as_nanos().saturating_mul(1000)).unwrap_or(u64::MAX))
+    }
+
+    /// How often time was left out, and how much in all.
+    pub fn stalls(&self) -> (u64, Duration) {
+        (self.stalls, Duration::from_ns(u64::try_from(self.left_out.as_nanos()).unwrap_or(u64::MAX / 1000)))
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock::new()
+    }
+}
+
+/// A span of the machines' as the system takes it, rounded down to nanoseconds.
+pub fn to_real(span: Duration) -> time::Duration {
+    time::Duration::from_nanos(span.ps() / 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::sleep;
+
+    #[test]
+    fn a_stall_is_left_out_and_counted() {
+        let mut clock = Clock::leaving_out(Some(time::Duration::from_millis(2)));
+        let before = clock.now();
+        sleep(time::Duration::from_millis(30));
+        let after = clock.now();
+        assert!((after - before).ps() <= Duration::from_ms(2).ps());
+        assert!(clock.stalls().0 >= 1 && clock.stalls().1 >= Duration::from_ms(28));
+    }
+
+    #[test]
+    fn a_plain_clock_counts_everything() {
+        let mut clock = Clock::new();
+        let before = clock.now();
+        sleep(time::Duration::from_millis(5));
+        assert!(clock.now() - before >= Duration::from_ms(5));
+        assert_eq!(clock.stalls().0, 0);
+    }
+}

@@ -1,0 +1,183 @@
+//! An interface of Linux, through the rings of a packet socket.
+
+use super::sys::{self, Arrived, RingSize, Rings};
+use super::{Interface, Sent, Trouble};
+use quell_proto::wire::MacAddr;
+use std::io;
+use std::os::fd::RawFd;
+
+/// An interface of Linux: veth, TAP or physical.
+///
+/// The kernel takes the outermost VLAN tag off a frame before a packet socket sees it, and with it the priority; it is put
+/// back here from what the ring says. The socket stays in the network namespace it was opened in, whatever the thread
+/// does later.
+#[derive(Debug)]
+pub struct PacketInterface {
+    name: String,
+    address: MacAddr,
+    longest: usize,
+    rings: Rings,
+}
+
+/// Octets of an untagged Ethernet header.
+const HEADER: usize = 14;
+/// Octets of a VLAN tag.
+const TAG: usize = 4;
+/// Where a tag stands: behind the two addresses.
+const TAG_AT: usize = 12;
+
+impl PacketInterface {
+    /// Opens an interface of this thread's network namespace, with rings of this many slots each way.
+    pub fn open(name: &str, slots: u32) -> Result<PacketInterface, Trouble> {
+        let facts = Facts::of(name).ok_or_else(|| Trouble::Missing { name: name.to_owned() })?;
+        if !facts.is_ethernet {
+            return Err(Trouble::NotEthernet { name: name.to_owned() });
+        }
+        let longest = facts.mtu + HEADER + TAG;
+        // Room for the frame and for what the kernel puts in front of it.
+        let slot = (longest + 128).next_power_of_two().clamp(2048, 1 << 16) as u32;
+        let open = |doing, error: io::Error| trouble(name, doing, error);
+        let index = sys::index_of(name).map_err(|error| open("find", error))?;
+        let size = RingSize { slot, receive: slots, send: slots };
+        let rings = Rings::open(index, size).map_err(|error| open("open", error))?;
+        let longest = longest.min(rings.most());
+        let mut opened = PacketInterface { name: name.to_owned(), address: facts.address, longest, rings };
+        opened.trouble().map_or(Ok(opened), Err)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its address.
+    pub fn address(&self) -> MacAddr {
+        self.address
+    }
+
+    /// The longest frame it sends, without check sequence.
+    pub fn longest(&self) -> usize {
+        self.longest
+    }
+}
+
+impl Interface for PacketInterface {
+    fn receive(&mut self, into: &mut [u8]) -> Option<usize> {
+        self.rings.receive(|arrived| {
+            let Arrived { octets, length, tag } = arrived;
+            let Some((kind, control)) = tag.filter(|_| octets.len() >= TAG_AT) else {
+                let kept = octets.len().min(into.len());
+                into[..kept].copy_from_slice(&octets[..kept]);
+                return length;
+            };
+            let (addresses, rest) = octets.split_at(TAG_AT);
+            if into.len() >= TAG_AT + TAG {
+                into[..TAG_AT].copy_from_slice(addresses);
+                into[TAG_AT..TAG_AT + 2].copy_from_slice(&kind.to_be_bytes());
+                into[TAG_AT + 2..TAG_AT + TAG].copy_from_slice(&control.to_be_bytes());
+                let into = &mut into[TAG_AT + TAG..];
+                let kept = rest.len().min(into.len());
+                into[..kept].copy_from_slice(&rest[..kept]);
+            }
+            length + TAG
+        })
+    }
+
+    fn send(&mut self, octets: &[u8]) -> Sent {
+        if octets.len() > self.longest {
+            return Sent::TooLong;
+        }
+        let write = |slot: &mut [u8]| {
+            slot[..octets.len()].copy_from_slice(octets);
+            octets.len()
+        };
+        if self.rings.queue(write) {
+            return Sent::Yes;
+        }
+        // The ring is full of what was not let go yet, perhaps.
+        let _ = self.rings.flush();
+        Sent::Full
+    }
+
+    fn flush(&mut self) -> Result<(), Trouble> {
+        self.rings.flush().map_err(|error| trouble(&self.name, "send", error))
+    }
+
+    fn trouble(&mut self) -> Option<Trouble> {
+        // An error of the socket is over once it was asked for; whether the interface is up is not.
+        let error = self.rings.take_error();
+        match self.rings.is_up(&self.name) {
+            Ok(false) => Some(Trouble::Down { name: self.name.clone() }),
+            Err(_) => Some(Trouble::Vanished { name: self.name.clone() }),
+            Ok(true) => error
+                .filter(|error| error.raw_os_error() != Some(libc::ENETDOWN))
+                .map(|error| trouble(&self.name, "receive", error)),
+        }
+    }
+
+    fn take_overruns(&mut self) -> u64 {
+        self.rings.take_overruns()
+    }
+
+    fn socket(&self) -> Option<RawFd> {
+        Some(self.rings.raw())
+    }
+}
+
+fn trouble(name: &str, doing: &'static str, error: io::Error) -> Trouble {
+    let name = name.to_owned();
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => Trouble::Forbidden { name },
+        Some(libc::ENETDOWN) => Trouble::Down { name },
+        Some(libc::ENODEV | libc::ENXIO) if doing == "find" => Trouble::Missing { name },
+        Some(libc::ENODEV | libc::ENXIO) => Trouble::Vanished { name },
+        _ => Trouble::System { name, doing, error },
+    }
+}
+
+/// What the system says of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Its address.
+    pub address: MacAddr,
+    /// The longest payload it carries.
+    pub mtu: usize,
+    /// Whether it is up.
+    pub is_up: bool,
+    /// Whether it carries Ethernet frames.
+    pub is_ethernet: bool,
+    /// The driver behind it: `veth` and `tun` are software alone.
+    pub driver: Option<String>,
+}
+
+impl Facts {
+    /// Those of an interface of this thread's network namespace; `None` if there is none of this name.
+    pub fn of(name: &str) -> Option<Facts> {
+        let (flags, mtu, kind, address) = sys::describe(name).ok()?;
+        Some(Facts {
+            address: MacAddr(address),
+            mtu,
+            is_up: flags & libc::IFF_UP as u32 != 0,
+            is_ethernet: kind == libc::ARPHRD_ETHER,
+            driver: sys::driver(name),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_that_is_not_there_is_missing() {
+        let error = PacketInterface::open("quell-none0", 64).unwrap_err();
+        assert!(matches!(error, Trouble::Missing { .. }), "{error}");
+        assert_eq!(error.to_string(), "there is no interface `quell-none0` here");
+        assert!(matches!(PacketInterface::open("../lo", 64), Err(Trouble::Missing { .. })));
+    }
+
+    #[test]
+    fn the_loopback_is_no_ethernet() {
+        assert!(matches!(PacketInterface::open("lo", 64), Err(Trouble::NotEthernet { .. })));
+    }
+}

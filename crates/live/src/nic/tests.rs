@@ -1,0 +1,200 @@
+use super::*;
+use crate::load::{Maker, Shape};
+use quell_proto::control::qcn::Profile;
+use quell_proto::units::Quanta;
+use quell_proto::wire::{
+    Cnm, CnmFrame, CpId, Envelope, Excerpt, MIN_FRAME, MacAddr, Pause, QuantisedFeedback, QueueDifference,
+};
+
+const GIGABIT: Rate = Rate::from_gbps(1);
+
+#[derive(Debug, Default)]
+struct Left(Vec<(Instant, usize, Vec<u8>)>);
+
+impl Outputs for Left {
+    fn send(&mut self, at: Instant, port: usize, octets: &[u8]) -> bool {
+        self.0.push((at, port, octets.to_vec()));
+        true
+    }
+}
+
+fn at(us: u64) -> Instant {
+    Instant::START + Duration::from_us(us)
+}
+
+fn config() -> Config {
+    let reaction = ReactionConfig { reload_jitter_percent: 0, ..Profile::PseudoCode.reaction(GIGABIT) };
+    Config {
+        rate: GIGABIT,
+        overhead: Bytes::ZERO,
+        reaction,
+        rule: Rule::WholeFrame,
+        depth: Bytes::ZERO,
+        reaction_delay: Duration::ZERO,
+        queue: 64,
+        longest: 1514,
+        tags: true,
+        seed: 1,
+    }
+}
+
+fn maker(flow: u8) -> Maker {
+    let shape =
+        Shape { source: MacAddr::numbered(1), destination: MacAddr::numbered(2), tag: None, frame: 1492 };
+    Maker::new(&shape, flow, false)
+}
+
+fn cnm(flow: Option<u8>, excerpt: Excerpt) -> Vec<u8> {
+    let frame = CnmFrame {
+        envelope: Envelope {
+            cn_tag: flow.map(|flow| CnTag { flow: u16::from(flow) }),
+            ..Envelope::plain(MacAddr::numbered(1), MacAddr::numbered(9))
+        },
+        cnm: Cnm {
+            feedback: QuantisedFeedback::MAX,
+            point: CpId::of(MacAddr::numbered(9), 0),
+            offset: QueueDifference::from_octets(1000),
+            delta: QueueDifference::from_octets(0),
+            priority: Priority::default(),
+            destination: MacAddr::numbered(2),
+            excerpt,
+        },
+    };
+    let mut octets = vec![0; CnmFrame::LONGEST];
+    let length = frame.emit(&mut octets).unwrap();
+    octets.truncate(length);
+    octets
+}
+
+#[test]
+fn data_leaves_at_line_rate_with_the_tag_of_its_reaction_point() {
+    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let mut maker = maker(7);
+    for _ in 0..3 {
+        nic.on_frame(at(0), HOST, maker.next(at(0)), &mut left);
+    }
+    nic.advance(at(100), &mut left);
+    let times: Vec<u64> = left.0.iter().map(|it| it.0.ps() / 1_000_000).collect();
+    assert_eq!(times, [0, 12, 24]);
+    let header = Header::parse(&left.0[0].2).unwrap();
+    assert_eq!((header.cn_tag, left.0[0].2.len()), (Some(CnTag { flow: 7 }), 1496));
+    assert_eq!(nic.take_counts(7).sent_frames, 3);
+}
+
+#[test]
+fn a_notification_limits_its_flow_alone_after_the_reaction_delay() {
+    let mut config = config();
+    config.reaction_delay = Duration::from_us(100);
+    let (mut nic, mut left) = (Nic::new(config), Left::default());
+    nic.on_frame(at(0), WIRE, &cnm(Some(3), Excerpt::NONE), &mut left);
+    nic.advance(at(99), &mut left);
+    assert_eq!(nic.limit(3), None);
+    nic.advance(at(100), &mut left);
+    let limit = nic.limit(3).unwrap();
+    assert!(limit < Rate::from_mbps(520) && limit > Rate::from_mbps(490), "{limit:?}");
+    assert_eq!(nic.limit(4), None);
+    assert_eq!(nic.take_counts(3).cnms, 1);
+}
+
+#[test]
+fn a_notification_without_tag_is_told_by_the_frame_it_carries() {
+    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let frame = maker(9).next(at(0)).to_vec();
+    let parsed = wire::Frame::parse(&frame).unwrap();
+    nic.on_frame(at(0), WIRE, &cnm(None, Excerpt::of_frame(&parsed, 64)), &mut left);
+    nic.on_frame(at(0), WIRE, &cnm(None, Excerpt::NONE), &mut left);
+    nic.advance(at(1), &mut left);
+    assert!(nic.limit(9).is_some());
+    assert_eq!(nic.oddities().foreign, 1);
+}
+
+#[test]
+fn a_limited_flow_is_paced_and_another_passes_it() {
+    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    for _ in 0..4 {
+        nic.on_frame(at(0), WIRE, &cnm(Some(0), Excerpt::NONE), &mut left);
+    }
+    nic.advance(at(0), &mut left);
+    let (mut slow, mut fast) = (maker(0), maker(1));
+    for _ in 0..8 {
+        nic.on_frame(at(1), HOST, slow.next(at(1)), &mut left);
+        nic.on_frame(at(1), HOST, fast.next(at(1)), &mut left);
+    }
+    nic.advance(at(150), &mut left);
+    let of = |flow: u16| {
+        left.0.iter().filter(|it| Header::parse(&it.2).unwrap().cn_tag == Some(CnTag { flow })).count()
+    };
+    assert_eq!(of(1), 8);
+    assert!(of(0) < 4, "{} frames in 150 us at about 66 Mb/s", of(0));
+}
+
+#[test]
+fn a_pause_is_obeyed_and_ends_by_itself() {
+    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let mut octets = [0; MIN_FRAME];
+    PauseFrame { source: MacAddr::numbered(9), pause: Pause { time: Quanta(100) } }
+        .emit(&mut octets)
+        .unwrap();
+    nic.on_frame(at(0), WIRE, &octets, &mut left);
+    nic.on_frame(at(1), HOST, maker(0).next(at(1)), &mut left);
+    assert!(left.0.is_empty());
+    nic.advance(at(200), &mut left);
+    assert_eq!(left.0[0].0, Instant::from_ps(51_200_000));
+}
+
+#[test]
+fn what_is_for_the_host_loses_its_tag_and_the_rest_is_untouched() {
+    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let shape =
+        Shape { source: MacAddr::numbered(2), destination: MacAddr::numbered(1), tag: None, frame: 500 };
+    let tagged = Maker::new(&shape, 4, true).next(at(0)).to_vec();
+    nic.on_frame(at(0), WIRE, &tagged, &mut left);
+    let (_, port, got) = &left.0[0];
+    assert_eq!((*port, got.len()), (HOST, 496));
+    assert_eq!(Header::parse(got).unwrap().cn_tag, None);
+    assert_eq!(got[14..], tagged[18..]);
+}
+
+#[test]
+fn a_storm_of_notifications_is_bounded_and_told_of_once() {
+    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let message = cnm(Some(0), Excerpt::NONE);
+    for number in 0..90_000u64 {
+        nic.on_frame(at(number), WIRE, &message, &mut left);
+    }
+    assert_eq!(nic.take_counts(0).cnms, u64::from(MOST_CNMS));
+    assert_eq!(nic.oddities().stormy, 90_000 - u64::from(MOST_CNMS));
+    assert_eq!(nic.notes().filter(|note| note.what == Happening::Storm).count(), 1);
+    // However many there are, the flow keeps its least rate, and climbs once they stop.
+    assert!(nic.limit(0).is_some_and(|limit| limit >= config().reaction.min_rate));
+    let before = nic.limit(0);
+    nic.advance(at(500_000), &mut left);
+    assert!(nic.limit(0).is_none() || nic.limit(0) > before);
+}
+
+#[test]
+fn a_flow_that_offers_too_much_loses_its_own_frames_only() {
+    let mut config = config();
+    config.queue = 4;
+    let (mut nic, mut left) = (Nic::new(config), Left::default());
+    let mut maker = maker(0);
+    for _ in 0..10 {
+        nic.on_frame(at(0), HOST, maker.next(at(0)), &mut left);
+    }
+    assert!(!nic.has_room(0) && nic.has_room(1));
+    assert_eq!(nic.take_counts(0).dropped, 5);
+}
+
+#[test]
+fn odd_frames_are_counted_and_nothing_else() {
+    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    for port in [WIRE, HOST] {
+        nic.on_frame(at(0), port, &[], &mut left);
+        nic.on_frame(at(0), port, &[1; 12], &mut left);
+    }
+    nic.on_frame(at(0), HOST, &[0; 4000], &mut left);
+    nic.on_frame(at(0), WIRE, &cnm(Some(1), Excerpt::NONE)[..25], &mut left);
+    let oddities = nic.oddities();
+    assert_eq!((oddities.malformed, oddities.oversized), (5, 1));
+    assert!(left.0.is_empty());
+}
