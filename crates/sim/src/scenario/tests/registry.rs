@@ -8,7 +8,7 @@ use quell_proto::control::{dcqcn, qcn};
 use std::collections::BTreeSet;
 
 /// Files that between them use every kind of everything.
-pub(super) const ALL_KINDS: [&str; 9] = [
+pub(super) const ALL_KINDS: [&str; 11] = [
     r#"
 title = "graph"
 shows = "s"
