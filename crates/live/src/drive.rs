@@ -1,7 +1,7 @@
 //! The loop that gives nodes the real time and real frames.
 
 use crate::clock::{Clock, to_real};
-use crate::device::sys::{self, Waiter};
+use crate::device::sys::Waiter;
 use crate::device::{Interface, Sent, Trouble};
 use crate::node::{Node, Outputs};
 use quell_proto::units::{Duration, Instant};
@@ -218,7 +218,8 @@ impl Pause {
     pub fn until(&mut self, due: Instant, now: Instant) {
         let left = due.saturating_since(now);
         if left < Self::AWAKE {
-            sys::give_way();
+            // Not `sched_yield`: on a busy machine that costs the rest of the time slice, some milliseconds.
+            std::hint::spin_loop();
         } else {
             let left = Duration::from_ps(left.ps() - Self::AWAKE.ps() / 2);
             self.waiter.wait(to_real(left.min(Self::LONGEST)));

@@ -159,11 +159,14 @@ fn finish(args: &StepArgs, dir: &Path, results: &Results) -> Result<Exit, Failur
 
 fn told(outcome: &Outcome, capture: &Path) -> String {
     let (stalls, left_out) = outcome.stalls;
+    let share = left_out.ps() as f64 / (left_out.ps() + outcome.ended.ps()).max(1) as f64;
+    let busy = if share > 0.5 { " (others use this machine: more was left out than counted)" } else { "" };
     let frames = format!("{} frames over the wires", outcome.frames);
     let stalls = match stalls {
         0 => "never stalled".to_owned(),
         _ => {
-            format!("stalled {stalls} times, {:.0} ms in all, which are left out", left_out.ps() as f64 / 1e9)
+            let ms = left_out.ps() as f64 / 1e9;
+            format!("stalled {stalls} times, {ms:.0} ms in all, which are left out{busy}")
         }
     };
     let refused = match outcome.refused {
