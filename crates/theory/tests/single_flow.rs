@@ -34,7 +34,7 @@ fn mean_rate(marked: f64, seconds: f64) -> f64 {
         sent += rate * (next - now);
         bits_left -= rate * (next - now);
         now = next;
-        if next == mark {
+        if mark <= byte_end.min(time_ends) {
             if now >= quiet_until {
                 quiet_until = now + QUIET;
                 alpha *= (1.0 - GAIN).powf(((now - counted) / PERIOD).floor());
@@ -46,7 +46,7 @@ fn mean_rate(marked: f64, seconds: f64) -> f64 {
             }
             continue;
         }
-        if next == byte_end {
+        if byte_end <= time_ends {
             (bytes, bits_left) = (bytes + 1, BYTE_CYCLE_BITS);
         } else {
             (times, time_ends) = (times + 1, time_ends + PERIOD);

@@ -494,7 +494,7 @@ impl Source {
         if let Some(script) = &mut self.script {
             let rest = script.transfer.get() % self.frame.get();
             let short = if rest == 0 { 0 } else { shortest.min(self.frame).get().saturating_sub(rest) };
-            script.transfer = script.transfer + Bytes::new(short);
+            script.transfer += Bytes::new(short);
         }
     }
 }

@@ -595,7 +595,7 @@ fn marking(plan: &Plan, places: &Places<'_>, log: &mut Log) {
         };
         match switch.flow_control {
             FlowControl::Pause(StopRule::Static(config)) => {
-                late(config.stop, "inputs stop their peers".into())
+                late(config.stop, "inputs stop their peers".into());
             }
             FlowControl::Pfc { stop: StopRule::Static(config), .. } => {
                 late(config.stop, "inputs stop their peers".into());
