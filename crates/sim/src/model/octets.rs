@@ -18,7 +18,7 @@ use quell_proto::wire::{
     QueueDifference, RoceFrame, Tags, U24, VlanId, VlanKind, VlanTag,
 };
 use quell_record::Tap;
-use std::net::Ipv4Addr;
+use core::net::Ipv4Addr;
 
 /// Room for the longest frame.
 const ROOM: usize = 16_384;

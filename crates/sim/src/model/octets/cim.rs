@@ -8,7 +8,7 @@ use quell_proto::wire::{
     AnyFrame, Carriage, Change, Cim, CimFrame, Dscp, Ecn, Envelope, IpEnds, IpHeader, MacAddr, MsduStart,
     Tags, Udp, VlanId,
 };
-use std::net::Ipv6Addr;
+use core::net::Ipv6Addr;
 
 /// How a frame of the flow that a message is about begins, from its EtherType on.
 pub(super) fn excerpt(frame: &Frame, most: u16, net: &Net) -> Result<Vec<u8>, String> {
