@@ -55,7 +55,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
     /// Delay from the queue to the sources and back [default: 100us]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) delay: Option<String>,
     /// Another parameter, as in `--with set-point=33kB`: set-point, weight, cut, sample, increase, byte-reset, k-max,
     /// p-max, g; may be repeated
@@ -156,13 +156,13 @@ pub(crate) struct PortraitArgs {
 #[derive(Debug, Args)]
 pub(crate) struct AdmissionArgs {
     /// Frames that would come, in the time of one service
-    #[arg(long, value_name = "X", default_value_t = 1.2)]
+    #[arg(long, value_name = "X", default_value_t = 1.2, allow_negative_numbers = true)]
     pub(crate) offered: f64,
     /// Cost of holding a frame for the time of one service
-    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true)]
     pub(crate) holding: f64,
     /// Cost of turning a frame away
-    #[arg(long, value_name = "X", default_value_t = 20.0)]
+    #[arg(long, value_name = "X", default_value_t = 20.0, allow_negative_numbers = true)]
     pub(crate) refusal: f64,
     /// How that cost grows with what is turned away
     #[arg(long, value_enum, default_value_t = LawName::Quadratic)]

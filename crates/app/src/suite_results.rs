@@ -232,8 +232,13 @@ fn screen(suite: &Suite, page: Option<&Path>, digest: Option<&str>, counts: Coun
     if let Some(page) = page {
         let _ = writeln!(words, "{} {}", paint.dim("report"), page.display());
     }
+    let broken = suite.scenarios.iter().filter(|it| it.report.is_none()).count();
     let digest = digest.map_or_else(
-        || format!("none: {} of {} runs are finished", counts.complete, counts.runs),
+        || match broken {
+            0 => format!("none: {} of {} runs are finished", counts.complete, counts.runs),
+            1 => "none: one scenario could not be run".to_owned(),
+            _ => format!("none: {broken} scenarios could not be run"),
+        },
         |digest| {
             let found = counts.resumed;
             format!("{}  ({} runs, {found} of which were there already)", &digest[..16], counts.runs)

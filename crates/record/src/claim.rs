@@ -382,6 +382,18 @@ pub struct FigureSpec {
     /// What somebody else measured of the same, if that is drawn too.
     #[serde(default)]
     pub beside: Option<Beside>,
+    /// What its flows are compared with, where it compares.
+    #[serde(default)]
+    pub pairing: Option<Pairing>,
+}
+
+/// A queue that rates of flows are compared with, step by step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pairing {
+    /// The port or input.
+    pub with: Selector,
+    /// Length of a step.
+    pub step_ps: u64,
 }
 
 /// What somebody else measured, as a group of bars of a figure.
@@ -429,6 +441,10 @@ pub enum FigureKind {
     Tree,
     /// Slowdown of messages by size: median and 99th percentile as bars, one group a configuration.
     Slowdown,
+    /// The rate of a flow against a queue, one dot a step of time.
+    Scatter,
+    /// How much alike the rate of a flow and a queue are, over how much later the queue is looked at.
+    CrossCorrelation,
 }
 
 impl FigureKind {
@@ -439,6 +455,7 @@ impl FigureKind {
             FigureKind::Queue => &[Port, Input],
             FigureKind::Throughput | FigureKind::Shares => &[Flow, Port],
             FigureKind::Limit | FigureKind::Arrivals | FigureKind::Slowdown => &[Flow],
+            FigureKind::Scatter | FigureKind::CrossCorrelation => &[Flow],
             FigureKind::Pause => &[Port, Input],
             FigureKind::Tree => &[Port],
             FigureKind::Cnms => &[Flow, Port, Input],

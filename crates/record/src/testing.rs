@@ -75,6 +75,8 @@ pub(crate) fn tell(samples: u64, sink: &mut dyn Sink) {
             cnms_received: 3,
             latency_sum_ps: u64::MAX,
             latency_max_ps: 1,
+            retransmitted_frames: 0,
+            timeouts: 0,
         };
         sink.flow(EntityId(flow), totals);
     }

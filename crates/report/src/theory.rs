@@ -63,11 +63,11 @@ pub fn bode(model: &Model, loops: &[Stability]) -> Chart {
         let line =
             |points: Vec<(f64, f64)>| Mark::Line { name: name.to_owned(), points, colour, dashed: false };
         gains.push(line(points.iter().map(|it| (it.frequency, it.gain)).collect()));
-        // Beyond two turns the picture says nothing any more.
-        let shown = points.iter().filter(|it| it.phase > -4.0 * PI);
+        // The delay turns on and on; margins are decided at half a turn.
+        let shown = points.iter().filter(|it| it.phase > -2.0 * PI);
         phases.push(line(shown.map(|it| (it.frequency, it.phase.to_degrees())).collect()));
-        if let Some(margin) = stability.phase_margin() {
-            let name = "gain one: the phase margin is taken here".to_owned();
+        for margin in stability.phase_margin().into_iter().chain(stability.gain_margin()) {
+            let name = "where margins are taken: of phase at gain one, of gain at half a turn".to_owned();
             gains.push(Mark::Upright { name: name.clone(), value: margin.frequency });
             phases.push(Mark::Upright { name, value: margin.frequency });
         }
@@ -91,7 +91,7 @@ pub fn bode(model: &Model, loops: &[Stability]) -> Chart {
             Plot {
                 title: "Phase".to_owned(),
                 across: across(),
-                up: Axis::straight("phase (degrees)", Unit::Plain),
+                up: Axis::tight("phase (degrees)", Unit::Plain),
                 marks: phases,
             },
         ],

@@ -26,13 +26,14 @@ use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;
 
-const WORKS: [&str; 6] = [
+const WORKS: [&str; 7] = [
     "bench/incast-open",
     "bench/incast-lossless",
     "bench/permutation-open-16",
     "bench/permutation-open-128",
     "bench/permutation-open-1024",
     "qau/b1",
+    "bench/rack-cells",
 ];
 const PENDING: [u64; 4] = [100, 1_000, 10_000, 100_000];
 /// Turns of the agenda under the clock; a tenth of them under valgrind.

@@ -180,6 +180,7 @@ fn a_broken_scenario_is_reported_and_the_rest_runs() {
     assert_eq!(row("aa ").as_deref().map(|it| it.contains("not run")), Some(true), "{did:?}");
     assert!(row("b ").is_some() && row("a ").is_some(), "{did:?}");
     assert!(did.stdout.contains("aa could not be run; see above"), "{did:?}");
+    assert!(did.stdout.contains("digest none: one scenario could not be run"), "{did:?}");
     assert!(desk.read("out/report.html").contains("aa.toml:6: `run.length` is `4`"));
     assert_eq!(desk.json("report out/b --json")["complete"], true);
     // Put right, only what is missing runs.

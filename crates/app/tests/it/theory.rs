@@ -74,6 +74,13 @@ fn what_has_no_answer_is_explained() {
         ("bode --model dcqcn --flows 32", "there is no equilibrium: 32 flows need"),
         ("fluid --delay 10ms --span 5ms", "the feedback is 10000.0 us late and only 5000.0 us are looked at"),
         ("fluid --span 10000s", "look at a shorter time"),
+        (
+            "fluid --flows 1 --rate 10kb/s",
+            "a flow's share, in bits per second, is 10000; it must be a frame a second or more",
+        ),
+        ("bode --delay -5us", "delay is `-5us`: expected a time"),
+        ("admission --offered -1", "the offered rate is -1; it must be more than zero"),
+        ("map --across delay=1ms..20us", "a range must end above its start"),
         ("map --across delay=1us", "that is no range"),
         ("map --across delay=1us..1ms:1", "no number of steps"),
         ("map --across flows=1..9", "both axes are `flows`"),

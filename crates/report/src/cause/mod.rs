@@ -12,7 +12,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use why::{Limiter, Notifier, Queue, Rooted, Step, Why};
+pub use why::{Limiter, Loss, Notifier, Queue, Rooted, Step, Why, Worst};
 
 use quell_record::claim::Window;
 use quell_record::{Catalog, EntityClass, EntityId, EntityKind, EventKind, Recording};

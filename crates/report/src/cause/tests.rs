@@ -215,7 +215,7 @@ fn a_limited_flow_is_told_by_whose_notifications() {
     It wanted 4.00 Gb/s and got 1.00 Gb/s, 25 % of it.
     Its limiter held it 50 % of the time, to 500 Mb/s on average and 500 Mb/s at the lowest, by 3 notifications: 2 from e2->h3, 1 from e1->e2.
     Its own port was never held paused.
-    Of the ports on its way e2->h3 had the longest queue: 100 kB on average, 400 µs at its rate of service.
+    Of the ports on its way e2->h3 took longest to pass: it held 100 kB on average, in which a frame waited 800 µs.
     So it was slow because its source was limited by notifications of e2->h3.
     ");
     let late = Why::of(&recording, flow("h1->h3"), Window { from_ps: 8 * MS, to_ps: 10 * MS });
@@ -230,4 +230,28 @@ fn an_empty_window_is_no_division_by_zero() {
     let why = Why::of(&recording(&TREE, &[], 1), flow("h1->h3"), nothing);
     assert_eq!(why.to_string().lines().last(), Some("So there is nothing to explain."));
     assert!(why.delivered_bps == 0.0 && why.held.is_empty());
+}
+
+#[test]
+fn where_frames_were_lost_and_when_it_was_slowest_is_told() {
+    let mut memory = Memory::new(catalog());
+    for ms in 1..=10 {
+        let is_bad = ms == 7 || ms == 8;
+        memory.begin_samples(Instant::from_ps(ms * MS));
+        memory.sample(id("e1->e2"), Quantity::DroppedFrames, i64::from(is_bad));
+        memory.sample(id("e2->h3"), Quantity::DroppedFrames, if is_bad { 20 } else { 0 });
+        memory.sample(flow("h1->h3"), Quantity::DroppedFrames, if is_bad { 18 } else { 0 });
+        memory.sample(flow("h1->h3"), Quantity::OfferedBytes, 500_000);
+        memory.sample(flow("h1->h3"), Quantity::DeliveredBytes, if is_bad { 50_000 } else { 500_000 });
+    }
+    let recording = memory.finish(true);
+    let told = Why::of(&recording, flow("h1->h3"), WHOLE).to_string();
+    let beginning: Vec<&str> = told.lines().take(2).collect();
+    insta::assert_snapshot!(beginning.join("\n"), @"
+    It wanted 4.00 Gb/s and got 3.28 Gb/s, 82 % of it. 36 of its frames were lost on the way; of all flows, frames were dropped 40 at e2->h3, 2 at e1->e2.
+    It was slowest from 6ms to 8ms, with 400 Mb/s, 10 % of what it wanted; `--over 6ms..8ms` looks at that time alone.
+    ");
+    // Looked at by itself, no part of it is worse than the rest.
+    let then = Why::of(&recording, flow("h1->h3"), Window { from_ps: 6 * MS, to_ps: 8 * MS });
+    assert_eq!(then.worst, None);
 }

@@ -4,7 +4,7 @@ use super::path::{only_path, own_ports};
 use super::{Edges, Root, holds};
 use crate::metric::PS;
 use quell_record::claim::Window;
-use quell_record::{EntityId, EntityKind, EventKind, Quantity, Recording};
+use quell_record::{EntityClass, EntityId, EntityKind, EventKind, Quantity, Recording};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -25,6 +25,10 @@ pub struct Why {
     pub delivered_bps: f64,
     /// Frames lost on the way.
     pub lost_frames: f64,
+    /// Where frames were dropped on its way, its own and others', most of them first.
+    pub lost_at: Vec<Loss>,
+    /// The part of the window in which it got least of what it wanted, if that is much less than on average.
+    pub worst: Option<Worst>,
     /// What its limiter did.
     pub limiter: Limiter,
     /// The ports it passes, where the network has one shortest way for it.
@@ -35,6 +39,26 @@ pub struct Why {
     pub root: Option<Rooted>,
     /// The queue on its way that took longest to pass.
     pub longest_queue: Option<Queue>,
+}
+
+/// Frames dropped at one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Loss {
+    /// The port, or the input before it.
+    pub place: String,
+    /// How many, of all flows.
+    pub frames: f64,
+}
+
+/// A part of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Worst {
+    /// From when to when, in seconds.
+    pub over_seconds: [f64; 2],
+    /// What reached the receiver in it.
+    pub delivered_bps: f64,
+    /// What it would have liked to get in it.
+    pub wanted_bps: f64,
 }
 
 /// What the limiter at a flow's source did.
@@ -134,6 +158,14 @@ pub struct Queue {
     pub mean_bytes: f64,
 }
 
+impl Queue {
+    /// Seconds that an octet waited on average, pauses counted: what waited over what was sent (Little's law). Never,
+    /// if nothing was sent.
+    pub fn wait(&self) -> f64 {
+        if self.carried_bps > 0.0 { self.mean_bytes * 8.0 / self.carried_bps } else { f64::INFINITY }
+    }
+}
+
 impl Why {
     /// Looks into a recording. `flow` must be a flow of it.
     ///
@@ -157,7 +189,6 @@ impl Why {
         let chain = start.and_then(|port| look.edges.chain(port, catalog));
         let (passed, root) = chain.map_or((Vec::new(), None), |(passed, root)| (passed, Some(root)));
         let queues = path.iter().flatten().skip(1).map(|&port| look.queue(port));
-        let wait = |queue: &Queue| queue.mean_bytes * 8.0 / queue.served_bps.max(1.0);
         Why {
             flow: name(flow),
             over_seconds: [window.from_ps as f64 / PS, window.to_ps as f64 / PS],
@@ -166,12 +197,14 @@ impl Why {
             sent_bps: look.rate(flow, Quantity::SentBytes),
             delivered_bps: look.rate(flow, Quantity::DeliveredBytes),
             lost_frames: look.sum(flow, Quantity::DroppedFrames),
+            lost_at: look.losses(path.as_deref()),
+            worst: look.worst(flow, demand_bps.is_some()),
             limiter: look.limiter(flow, from, to, line as f64),
             held: passed.iter().map(|&port| look.step(port)).collect(),
             root: root.map(|root| look.rooted(root, path.as_deref(), to)),
             longest_queue: queues
                 .filter(|queue| queue.mean_bytes > 0.0)
-                .max_by(|a, b| wait(a).total_cmp(&wait(b))),
+                .max_by(|a, b| a.wait().total_cmp(&b.wait())),
             path: path.map(|ports| ports.into_iter().map(name).collect()),
         }
     }
@@ -229,6 +262,67 @@ impl<'a> Look<'a> {
             EntityKind::Port { rate_bps, .. } => rate_bps,
             _ => 0,
         }
+    }
+
+    /// Drops at the ports of a way and at the inputs that lead to them; of the whole network if the way is not known.
+    fn losses(&self, path: Option<&[EntityId]>) -> Vec<Loss> {
+        let catalog = &self.recording.catalog;
+        let inputs = super::stoppers(catalog);
+        let places: Vec<EntityId> = match path {
+            Some(ports) => {
+                ports.iter().flat_map(|port| [Some(*port), inputs.get(port).copied()]).flatten().collect()
+            }
+            None => catalog.iter().filter(|(_, it)| it.class() != EntityClass::Flow).map(|it| it.0).collect(),
+        };
+        let mut losses: Vec<Loss> = places
+            .into_iter()
+            .map(|place| Loss { place: self.name(place), frames: self.sum(place, Quantity::DroppedFrames) })
+            .filter(|it| it.frames > 0.0)
+            .collect();
+        losses.sort_by(|a, b| b.frames.total_cmp(&a.frames));
+        losses
+    }
+
+    /// The part of the window, of [`PARTS`], in which the flow got least of what it wanted, with the parts beside it that
+    /// were about as bad. Nothing if no part is much worse than the whole.
+    fn worst(&self, flow: EntityId, has_demand: bool) -> Option<Worst> {
+        const PARTS: usize = 20;
+        let wanted = if has_demand { Quantity::OfferedBytes } else { Quantity::DeliveredBytes };
+        let mean = self.sum(flow, wanted) / PARTS as f64;
+        let every = self.samples.len().div_ceil(PARTS).max(1);
+        let parts: Vec<std::ops::Range<usize>> =
+            self.samples.clone().step_by(every).map(|it| it..(it + every).min(self.samples.end)).collect();
+        if parts.len() < 4 || mean <= 0.0 {
+            return None;
+        }
+        let of = |part: &std::ops::Range<usize>, quantity| {
+            part.clone().filter_map(|it| self.recording.value(flow, quantity, it)).sum::<i64>() as f64
+        };
+        // A source without a demand would have liked what it got on average.
+        let share = |part: &std::ops::Range<usize>| {
+            let wanted = if has_demand { of(part, wanted) } else { mean };
+            (wanted > mean / 4.0).then(|| of(part, Quantity::DeliveredBytes) / wanted)
+        };
+        let shares: Vec<Option<f64>> = parts.iter().map(share).collect();
+        let known = || shares.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?)));
+        let (worst, least) = known().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let average = known().map(|it| it.1).sum::<f64>() / known().count().max(1) as f64;
+        if least > average * 0.5 {
+            return None;
+        }
+        let is_bad = |at: &usize| shares[*at].is_some_and(|it| it <= f64::midpoint(least, average));
+        let first = (0..=worst).rev().take_while(is_bad).last()?;
+        let last = (worst..parts.len()).take_while(is_bad).last()?;
+        let whole = parts[first].start..parts[last].end;
+        let (from, to) = self.recording.span(whole.clone());
+        let seconds = (to.ps() - from.ps()) as f64 / PS;
+        let rate = |octets: f64| octets * 8.0 / seconds;
+        let wanted = if has_demand { of(&whole, wanted) } else { mean * (last - first + 1) as f64 };
+        Some(Worst {
+            over_seconds: [from.ps() as f64 / PS, to.ps() as f64 / PS],
+            delivered_bps: rate(of(&whole, Quantity::DeliveredBytes)),
+            wanted_bps: rate(wanted),
+        })
     }
 
     fn limiter(&self, flow: EntityId, from: &str, to: &str, line: f64) -> Limiter {

@@ -35,7 +35,25 @@ impl Why {
         };
         if self.lost_frames > 0.0 {
             let _ =
-                write!(text, " {} of its frames were lost on the way.", Unit::Count.show(self.lost_frames));
+                write!(text, " {} of its frames were lost on the way", Unit::Count.show(self.lost_frames));
+            let places = self.lost_at.iter().take(3);
+            let places: Vec<String> =
+                places.map(|it| format!("{} at {}", Unit::Count.show(it.frames), it.place)).collect();
+            if places.is_empty() {
+                text.push('.');
+            } else {
+                let _ = write!(text, "; of all flows, frames were dropped {}.", places.join(", "));
+            }
+        }
+        if let Some(worst) = &self.worst {
+            let [from, to] = worst.over_seconds.map(|it| Unit::Seconds.show_stated(it).replace(' ', ""));
+            let _ = write!(
+                text,
+                "\nIt was slowest from {from} to {to}, with {}, {} of {}; `--over {from}..{to}` looks at that time alone.",
+                rate(worst.delivered_bps),
+                percent(worst.delivered_bps / worst.wanted_bps.max(1.0)),
+                if self.demand_bps.is_some() { "what it wanted" } else { "its average" },
+            );
         }
         text
     }
@@ -208,12 +226,14 @@ fn service(queue: &Queue) -> String {
 }
 
 fn waiting(queue: &Queue) -> String {
-    let wait = queue.mean_bytes * 8.0 / queue.served_bps.max(1.0);
+    let wait = match queue.wait() {
+        it if it.is_finite() => format!("in which a frame waited {}", Unit::Seconds.show(it)),
+        _ => "of which nothing was sent".to_owned(),
+    };
     format!(
-        "Of the ports on its way {} had the longest queue: {} on average, {} at its rate of service.",
+        "Of the ports on its way {} took longest to pass: it held {} on average, {wait}.",
         queue.port,
-        Unit::Bytes.show(queue.mean_bytes),
-        Unit::Seconds.show(wait)
+        Unit::Bytes.show(queue.mean_bytes)
     )
 }
 

@@ -1,11 +1,12 @@
 //! From the runs of all configurations to figures.
 
 use super::tree::{self, Grove};
-use super::{Bar, Body, Drawn, DrawnLine, Figure, Group, Line, Panel, Reference};
+use super::{Bar, Body, Cloud, Drawn, DrawnLine, Figure, Group, Line, Panel, Reference};
 use crate::extract::Extract;
 use crate::metric::stats;
 use crate::unit::Unit;
 use quell_record::claim::{Beside, FigureKind, FigureSpec, SLOWDOWN_QUANTILES};
+use std::fmt::Write as _;
 
 /// From this many runs on a band leaves out the lowest and the highest tenth.
 const RUNS_FOR_A_BAND: usize = 10;
@@ -44,6 +45,7 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
         FigureKind::Shares => bar_panels(&parts, &mut palette, ""),
         FigureKind::Slowdown => slowdown_panels(&parts, spec.beside.as_ref(), &mut palette),
         FigureKind::Pause => row_panels(&parts),
+        FigureKind::Scatter => dot_panels(&parts, spec.overlay, &mut palette),
         _ if spec.overlay => vec![overlay(&parts, &mut palette)],
         _ => parts.iter().map(|part| panel(part, Body::Lines(part.lines(&mut palette)))).collect(),
     };
@@ -61,16 +63,19 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
         caption,
         unit: match spec.kind {
             FigureKind::Queue => Unit::Bytes,
-            FigureKind::Throughput | FigureKind::Arrivals | FigureKind::Limit | FigureKind::Shares => {
-                Unit::BitsPerSecond
-            }
+            FigureKind::Throughput
+            | FigureKind::Arrivals
+            | FigureKind::Limit
+            | FigureKind::Shares
+            | FigureKind::Scatter => Unit::BitsPerSecond,
             FigureKind::Pause | FigureKind::Tree => Unit::Fraction,
-            FigureKind::Cnms | FigureKind::Slowdown => Unit::Plain,
+            FigureKind::Cnms | FigureKind::Slowdown | FigureKind::CrossCorrelation => Unit::Plain,
         },
         panels,
     };
     if !figure.has_common_scale() {
-        figure.caption.push_str(" Each panel has a vertical scale of its own.");
+        let which = if spec.kind == FigureKind::Scatter { "scales" } else { "a vertical scale" };
+        let _ = write!(figure.caption, " Each panel has {which} of its own.");
     }
     figure
 }
@@ -269,6 +274,32 @@ fn bar_panels(parts: &[Part<'_>], palette: &mut Palette, ending: &str) -> Vec<Pa
     panels
 }
 
+/// A panel for each configuration, or one for all, with the dots of all runs.
+fn dot_panels(parts: &[Part<'_>], overlay: bool, palette: &mut Palette) -> Vec<Panel> {
+    let mut panels: Vec<Panel> = Vec::new();
+    for part in parts {
+        let mut clouds: Vec<Cloud> = Vec::new();
+        for drawn in part.runs.iter().flat_map(|run| &run.clouds) {
+            match clouds.iter_mut().find(|it| it.name == drawn.name) {
+                Some(cloud) => cloud.points.extend(&drawn.points),
+                None => clouds.push(Cloud {
+                    name: drawn.name.clone(),
+                    points: drawn.points.clone(),
+                    colour: palette.colour(&drawn.name),
+                    dashed: false,
+                }),
+            }
+        }
+        let dots = panel(part, Body::Dots(clouds));
+        match panels.last_mut() {
+            Some(all) if overlay => all.take_in(dots),
+            _ if overlay => panels.push(Panel { title: String::new(), ..dots }),
+            _ => panels.push(dots),
+        }
+    }
+    panels
+}
+
 fn tree_panels(parts: &[Part<'_>]) -> (Vec<Panel>, Option<String>) {
     let groves: Vec<Grove<'_>> = parts.iter().map(Part::grove).collect();
     let (trees, note) = tree::grow(&groves);
@@ -316,6 +347,7 @@ fn caption(kind: FigureKind, parts: &[Part<'_>], has_bands: bool) -> String {
         FigureKind::Pause => {
             sentences.push("Black while held; grey where held part of an interval.".to_owned());
         }
+        FigureKind::Scatter if most > 1 => sentences.push(format!("Dots of {runs}.")),
         FigureKind::Shares | FigureKind::Slowdown if most > 1 => {
             sentences.push(format!("Bars: median of {runs}; whiskers: least and greatest."));
         }

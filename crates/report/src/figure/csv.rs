@@ -2,6 +2,7 @@
 
 use super::{Body, Figure, Line};
 use crate::unit::Unit;
+use quell_record::claim::FigureKind;
 use std::fmt::Write as _;
 
 pub(super) fn write(figure: &Figure) -> String {
@@ -11,8 +12,14 @@ pub(super) fn write(figure: &Figure) -> String {
         Unit::Seconds => "seconds",
         Unit::Fraction => "fraction",
         Unit::Count => "count",
-        Unit::Plain => "per_ms",
+        Unit::Plain if figure.kind == FigureKind::Cnms => "per_ms",
+        Unit::Plain => "number",
     };
+    match figure.kind {
+        FigureKind::Scatter => return dots(figure),
+        FigureKind::CrossCorrelation => return lags(figure),
+        _ => {}
+    }
     let over_time = figure.panels.iter().any(|panel| !matches!(panel.body, Body::Bars(_)));
     let mut csv = if over_time {
         format!("configuration,series,from_seconds,to_seconds,middle_{unit},low_{unit},high_{unit}\n")
@@ -31,6 +38,8 @@ pub(super) fn write(figure: &Figure) -> String {
                     }
                 }
             }
+            // Written by themselves.
+            Body::Dots(_) => {}
             Body::Bars(groups) => {
                 for (group, bar) in
                     groups.iter().flat_map(|group| group.bars.iter().map(move |bar| (group, bar)))
@@ -50,11 +59,42 @@ pub(super) fn write(figure: &Figure) -> String {
     csv
 }
 
+/// One row a dot.
+fn dots(figure: &Figure) -> String {
+    let mut csv = "configuration,series,queue_bytes,rate_bits_per_second\n".to_owned();
+    for panel in &figure.panels {
+        let Body::Dots(clouds) = &panel.body else { continue };
+        for cloud in clouds {
+            let label = format!("{},{}", field(&panel.title), field(&cloud.name));
+            for (across, up) in &cloud.points {
+                let _ = writeln!(csv, "{label},{across},{up}");
+            }
+        }
+    }
+    csv
+}
+
+/// One row a lag.
+fn lags(figure: &Figure) -> String {
+    let mut csv = "configuration,series,lag_seconds,middle,low,high\n".to_owned();
+    for panel in &figure.panels {
+        let Body::Lines(lines) = &panel.body else { continue };
+        for line in lines {
+            let label = format!("{},{}", field(&panel.title), field(&line.name));
+            for (index, (lag, value)) in line.middles().zip(&line.values).enumerate() {
+                let (low, high) = line.spread_at(index);
+                let _ = writeln!(csv, "{label},{lag:.9},{value},{low},{high}");
+            }
+        }
+    }
+    csv
+}
+
 fn points(csv: &mut String, configuration: &str, series: &str, line: &Line) {
     let label = format!("{},{}", field(configuration), field(series));
     let mut from = line.from;
     for (index, (&to, &value)) in line.times.iter().zip(&line.values).enumerate() {
-        let (low, high) = line.band.as_ref().map_or((value, value), |band| (band.0[index], band.1[index]));
+        let (low, high) = line.spread_at(index);
         let _ = writeln!(csv, "{label},{from},{to},{value},{low},{high}");
         from = to;
     }

@@ -1,5 +1,6 @@
 //! What one run contributes to a figure: series cut down to a thousand points with their peaks kept.
 
+use super::pair;
 use super::tree::{self, Twig};
 use crate::metric::{Messages, PS, raw_factor, stats};
 use crate::unit::Unit;
@@ -23,7 +24,7 @@ const MOST_BARS: usize = 12;
 const MOST_ROWS: usize = 24;
 
 /// One run's part of one figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drawn {
     /// Where the first interval begins, in seconds.
     pub from: f64,
@@ -40,6 +41,18 @@ pub struct Drawn {
     /// The ports of a saturation tree; such a figure has no lines.
     #[serde(default)]
     pub twigs: Vec<Twig>,
+    /// The dots of a scatter plot; such a figure has no lines.
+    #[serde(default)]
+    pub clouds: Vec<DrawnCloud>,
+}
+
+/// Dots of one sort of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DrawnCloud {
+    /// The entity, or what the dots stand for.
+    pub name: String,
+    /// Across and up.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// One line of one run.
@@ -62,6 +75,15 @@ impl Drawn {
     ) -> Drawn {
         let window = spec.over.unwrap_or(Window { from_ps: 0, to_ps: recording.end().ps() });
         let entities = spec.of.resolve(&recording.catalog, spec.kind.classes());
+        if let (FigureKind::CrossCorrelation, Some(pairing)) = (spec.kind, &spec.pairing) {
+            let (lines, from, times) = pair::lags(recording, pairing, &entities, window);
+            let (lines, note) = arrange(spec, configuration, lines);
+            return Drawn { from, times, lines, note, ..Drawn::default() };
+        }
+        if spec.kind == FigureKind::Scatter {
+            let (clouds, note) = pair::clouds(recording, spec, configuration, &entities, window);
+            return Drawn { clouds, note, ..Drawn::default() };
+        }
         let samples = recording.covering(window);
         let buckets = match spec.kind {
             FigureKind::Shares | FigureKind::Slowdown if samples.is_empty() => Vec::new(),
@@ -89,6 +111,7 @@ impl Drawn {
             references: references(recording, spec, configuration, claims, &entities),
             instants: instants(recording, window),
             twigs,
+            clouds: Vec::new(),
         }
     }
 }
@@ -134,7 +157,12 @@ fn line(
         FigureKind::Arrivals => Some(8.0 * PS * raw_factor(&recording.catalog, entity)?),
         FigureKind::Pause => Some(1.0),
         FigureKind::Cnms => Some(PS / 1000.0),
-        FigureKind::Queue | FigureKind::Limit | FigureKind::Tree | FigureKind::Slowdown => None,
+        FigureKind::Queue
+        | FigureKind::Limit
+        | FigureKind::Tree
+        | FigureKind::Slowdown
+        | FigureKind::Scatter
+        | FigureKind::CrossCorrelation => None,
     };
     let over = |samples: Range<usize>| {
         let spans = samples.clone().map(|it| recording.interval(it).ps() as f64);
@@ -176,7 +204,7 @@ fn quantity(kind: FigureKind, class: EntityClass) -> Option<Quantity> {
         (FigureKind::Pause, _) => Quantity::PausedPs,
         (FigureKind::Cnms, EntityClass::Flow) => Quantity::CnmsReceived,
         (FigureKind::Cnms, _) => Quantity::CnmsSent,
-        (FigureKind::Slowdown, _) => return None,
+        (FigureKind::Slowdown | FigureKind::Scatter | FigureKind::CrossCorrelation, _) => return None,
     })
 }
 

@@ -7,6 +7,7 @@ mod build;
 mod chart;
 mod csv;
 mod drawn;
+mod pair;
 mod scale;
 mod svg;
 mod text;
@@ -14,7 +15,7 @@ mod tree;
 
 pub use build::figures;
 pub use chart::{Axis, Chart, Heat, Mark, Plot};
-pub use drawn::{Drawn, DrawnLine};
+pub use drawn::{Drawn, DrawnCloud, DrawnLine};
 pub use tree::Twig;
 
 use crate::unit::Unit;
@@ -58,7 +59,7 @@ pub struct Panel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Body {
-    /// Values over time.
+    /// Values over time, or over lags.
     Lines(Vec<Line>),
     /// One row each; the value, 0 to 1, is how dark the row is at that time.
     Rows(Vec<Line>),
@@ -66,6 +67,8 @@ pub enum Body {
     Bars(Vec<Group>),
     /// One row each, from a root outward; values are 0 to 1.
     Tree(Vec<Branch>),
+    /// Dots, by two values each.
+    Dots(Vec<Cloud>),
 }
 
 /// One value over time, with its range over runs.
@@ -96,6 +99,19 @@ pub struct Branch {
     pub congested: Line,
     /// When it was held paused.
     pub held: Line,
+}
+
+/// Dots of one sort.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cloud {
+    /// Its name in the legend.
+    pub name: String,
+    /// Across and up.
+    pub points: Vec<(f64, f64)>,
+    /// Its colour, as an index into the palette.
+    pub colour: usize,
+    /// Whether it is hollow: the second of two compared runs.
+    pub dashed: bool,
 }
 
 /// The bars of one configuration.
@@ -131,6 +147,20 @@ pub struct Reference {
     pub value: f64,
 }
 
+impl Line {
+    /// The middle of each interval: what a value over an interval is drawn at.
+    fn middles(&self) -> impl Iterator<Item = f64> + Clone {
+        let begins = std::iter::once(self.from).chain(self.times.iter().copied());
+        begins.zip(&self.times).map(|(begin, end)| f64::midpoint(begin, *end))
+    }
+
+    /// The edges of the band in an interval; the value itself where there is no band.
+    fn spread_at(&self, index: usize) -> (f64, f64) {
+        let value = self.values[index];
+        self.band.as_ref().map_or((value, value), |band| (band.0[index], band.1[index]))
+    }
+}
+
 impl Figure {
     /// The figure as a vector picture that stands alone.
     pub fn to_svg(&self) -> String {
@@ -160,7 +190,23 @@ impl Figure {
             FigureKind::Shares => "mean rate",
             FigureKind::Tree => "share of time congested or held",
             FigureKind::Slowdown => "slowdown",
+            FigureKind::Scatter => "rate",
+            FigureKind::CrossCorrelation => "correlation",
         }
+    }
+
+    /// What the horizontal axis says, and the unit of what lies on it.
+    pub fn across(&self) -> (&'static str, Unit) {
+        match self.kind {
+            FigureKind::Scatter => ("queue", Unit::Bytes),
+            FigureKind::CrossCorrelation => ("how much later the queue is looked at", Unit::Seconds),
+            _ => ("time", Unit::Seconds),
+        }
+    }
+
+    /// The ends of the vertical axis, where they do not depend on the values.
+    fn fixed_ends(&self) -> Option<(f64, f64)> {
+        (self.kind == FigureKind::CrossCorrelation).then_some((-1.0, 1.0))
     }
 
     /// Two figures as one: the second's lines are dashed, its bars pale and its rows orange, in the colours of
@@ -171,6 +217,7 @@ impl Figure {
             FigureKind::Shares | FigureKind::Slowdown => ["Full", "Pale"],
             FigureKind::Pause => ["Black", "Orange"],
             FigureKind::Tree => ["First", "Second"],
+            FigureKind::Scatter => ["Full", "Hollow"],
             _ => ["Solid", "Dashed"],
         };
         both.caption = format!("{first}: {}. {second}: {}. {}", names[0], names[1], self.caption);
@@ -204,6 +251,9 @@ impl Figure {
                     let bars = groups.iter().flat_map(|group| &group.bars);
                     colours.extend(bars.map(|bar| (bar.name.clone(), bar.colour)));
                 }
+                Body::Dots(clouds) => {
+                    colours.extend(clouds.iter().map(|cloud| (cloud.name.clone(), cloud.colour)));
+                }
                 Body::Tree(_) => {}
             }
         }
@@ -217,6 +267,10 @@ impl Figure {
     pub fn has_common_scale(&self) -> bool {
         let tops = || self.panels.iter().map(Panel::top).filter(|top| *top > 0.0);
         let (most, least) = (tops().fold(0.0, f64::max), tops().fold(f64::INFINITY, f64::min));
+        let ends = || self.panels.iter().map(Panel::end).filter(|end| *end > 0.0);
+        if ends().fold(0.0, f64::max) > ends().fold(f64::INFINITY, f64::min) * Figure::COMMON_UP_TO {
+            return false;
+        }
         let has_bars = self.panels.iter().any(|panel| matches!(panel.body, Body::Bars(_)));
         has_bars || !least.is_finite() || most <= least * Figure::COMMON_UP_TO
     }
@@ -230,6 +284,7 @@ impl Figure {
             Body::Lines(lines) | Body::Rows(lines) => lines.iter().all(|line| line.values.is_empty()),
             Body::Bars(groups) => groups.iter().all(|group| group.bars.is_empty()),
             Body::Tree(branches) => branches.iter().all(|branch| branch.held.values.is_empty()),
+            Body::Dots(clouds) => clouds.iter().all(|cloud| cloud.points.is_empty()),
         })
     }
 }
@@ -254,6 +309,7 @@ impl Panel {
                 values.chain(bands.flat_map(|band| &band.1)).copied().fold(0.0, finite)
             }
             Body::Rows(_) | Body::Tree(_) => 1.0,
+            Body::Dots(clouds) => clouds.iter().flat_map(|it| &it.points).map(|it| it.1).fold(0.0, finite),
             Body::Bars(groups) => {
                 groups.iter().flat_map(|it| &it.bars).map(|bar| bar.value.max(bar.range.1)).fold(0.0, finite)
             }
@@ -266,12 +322,24 @@ impl Panel {
         }
     }
 
+    /// Where its dots lie across.
+    fn places(&self) -> impl Iterator<Item = f64> {
+        let clouds = if let Body::Dots(clouds) = &self.body { clouds.as_slice() } else { &[] };
+        clouds.iter().flat_map(|it| &it.points).map(|it| it.0).filter(|it| it.is_finite())
+    }
+
+    /// How far its dots reach to the right; nothing where it has none.
+    fn end(&self) -> f64 {
+        self.places().fold(0.0, f64::max)
+    }
+
     fn take_in(&mut self, other: Panel) {
         match (&mut self.body, other.body) {
             (Body::Lines(mine), Body::Lines(theirs)) | (Body::Rows(mine), Body::Rows(theirs)) => {
                 mine.extend(theirs);
             }
             (Body::Tree(mine), Body::Tree(theirs)) => mine.extend(theirs),
+            (Body::Dots(mine), Body::Dots(theirs)) => mine.extend(theirs),
             (Body::Bars(mine), Body::Bars(theirs)) => {
                 // Beside the group they are to be compared with, where there is one.
                 let base = |name: &str| name.split(" · ").next().unwrap_or_default().to_owned();
@@ -308,6 +376,9 @@ impl Body {
                 let lines = branches.iter_mut().flat_map(|branch| [&mut branch.congested, &mut branch.held]);
                 lines.for_each(|line| line.name = format!("{} · {run}", line.name));
             }
+            Body::Dots(clouds) => {
+                clouds.iter_mut().for_each(|cloud| cloud.name = format!("{} · {run}", cloud.name));
+            }
         }
     }
 
@@ -325,6 +396,9 @@ impl Body {
                 let bars = groups.iter_mut().flat_map(|group| &mut group.bars);
                 bars.for_each(|bar| bar.colour = colour(&bar.name, bar.colour));
             }
+            Body::Dots(clouds) => {
+                clouds.iter_mut().for_each(|cloud| cloud.colour = colour(&cloud.name, cloud.colour));
+            }
             Body::Tree(_) => {}
         }
     }
@@ -335,6 +409,7 @@ impl Body {
             Body::Bars(groups) => {
                 groups.iter_mut().flat_map(|group| &mut group.bars).for_each(|bar| bar.dashed = true);
             }
+            Body::Dots(clouds) => clouds.iter_mut().for_each(|cloud| cloud.dashed = true),
             Body::Tree(_) => {}
         }
     }

@@ -8,7 +8,7 @@
 //! White ground, ticks out, units on the axes, the colours of Okabe and Ito, nothing over the data.
 
 use super::scale::{Scale, round_up};
-use super::{Bar, Body, Branch, Figure, Group, Line, Panel};
+use super::{Bar, Body, Branch, Cloud, Figure, Group, Line, Panel};
 use crate::metric::stats;
 use crate::unit::{Scaled, Unit};
 use std::fmt::Write as _;
@@ -49,11 +49,12 @@ struct Layout {
     /// Top and height of each panel's plot.
     boxes: Vec<(f64, f64)>,
     bottom: f64,
-    /// Where the axis of each panel ends, in its unit.
-    tops: Vec<f64>,
+    /// Where the vertical axis of each panel begins and ends, in its unit.
+    spans: Vec<(f64, f64)>,
     /// The unit of each panel; the same for all unless axes are their own.
     units: Vec<Scaled>,
-    time: Scaled,
+    /// The unit of the horizontal axis.
+    across: Scaled,
     common: bool,
     /// The most groups of bars that a panel has.
     most_groups: usize,
@@ -78,13 +79,15 @@ impl Layout {
         let common = figure.has_common_scale();
         let tops: Vec<f64> = tops.iter().map(|top| if common { most } else { *top }).collect();
         let units: Vec<Scaled> = tops.iter().map(|top| figure.unit.scale_for(*top)).collect();
-        let tops: Vec<f64> =
-            tops.iter().zip(&units).map(|(top, unit)| round_up(top / unit.divisor)).collect();
+        let span = |(top, unit): (&f64, &Scaled)| {
+            figure.fixed_ends().unwrap_or_else(|| (0.0, round_up(top / unit.divisor)))
+        };
+        let spans: Vec<(f64, f64)> = tops.iter().zip(&units).map(span).collect();
         let labels = if has_rows {
             let names = lines_in(figure).map(|line| width(&line.name, SMALL));
             names.chain(branches_in(figure).map(label_width)).fold(0.0, f64::max)
         } else {
-            let ticks = tops.iter().flat_map(|top| Scale::new((0.0, *top), (0.0, 150.0)).ticks(32.0));
+            let ticks = spans.iter().flat_map(|span| Scale::new(*span, (0.0, 150.0)).ticks(32.0));
             ticks.map(|(_, label)| width(&label, SMALL)).fold(0.0, f64::max)
         };
         let left = labels + TICK + if has_rows { 10.0 } else { 26.0 };
@@ -94,7 +97,7 @@ impl Layout {
             Body::Rows(rows) => ROW * rows.len().max(1) as f64,
             Body::Tree(branches) => ROW * branches.len().max(1) as f64,
             Body::Bars(_) => 200.0,
-            Body::Lines(_) => [0.0, 250.0, 180.0, 140.0][columns],
+            Body::Lines(_) | Body::Dots(_) => [0.0, 250.0, 180.0, 140.0][columns],
         };
         let mut layout = Layout {
             columns,
@@ -103,9 +106,9 @@ impl Layout {
             plot_width,
             boxes: Vec::new(),
             bottom: 6.0,
-            tops,
+            spans,
             units,
-            time: time_unit(figure),
+            across: across_unit(figure),
             common,
             most_groups: figure.panels.iter().map(|panel| panel.body.groups()).max().unwrap_or(0),
         };
@@ -143,15 +146,16 @@ impl Layout {
             let title = shortened(&panel.title, self.plot_width - width(&suffix, BODY), BODY);
             svg.text(x, y - 6.0, &format!("{title}{suffix}"), &Text { bold: true, ..Text::body() });
         }
-        let values = Scale::new((0.0, self.tops[index]), (y + height, y));
-        let vertical = Scale::new((0.0, self.tops[index] * unit.divisor), (y + height, y));
+        let (from, to) = self.spans[index];
+        let values = Scale::new((from, to), (y + height, y));
+        let vertical = Scale::new((from * unit.divisor, to * unit.divisor), (y + height, y));
         let is_last = index + self.columns >= figure.panels.len();
         match &panel.body {
             Body::Lines(lines) => {
                 let across = self.time_scale(figure, x);
                 let labelled = index.is_multiple_of(self.columns) || !self.common;
                 self.draw_values(svg, (x, y, height), values, labelled);
-                self.draw_times(svg, (x, y, height), across, is_last || !self.common);
+                self.draw_across(svg, (x, y, height), across, is_last || !self.common);
                 self.draw_instants(svg, panel, across, (y, height));
                 for reference in &panel.references {
                     let level = vertical.place(reference.value);
@@ -168,9 +172,18 @@ impl Layout {
                     self.draw_line(svg, line, across, vertical);
                 }
             }
+            Body::Dots(clouds) => {
+                let across = self.dot_scale(figure, index, x);
+                let labelled = index.is_multiple_of(self.columns) || !self.common;
+                self.draw_values(svg, (x, y, height), values, labelled);
+                self.draw_across(svg, (x, y, height), across, is_last || !self.common);
+                for cloud in clouds {
+                    self.draw_cloud(svg, cloud, across, vertical);
+                }
+            }
             Body::Rows(rows) => {
                 let across = self.time_scale(figure, x);
-                self.draw_times(svg, (x, y, height), across, true);
+                self.draw_across(svg, (x, y, height), across, true);
                 self.draw_instants(svg, panel, across, (y, height));
                 for (place, row) in rows.iter().enumerate() {
                     self.draw_row(svg, row, across, (x, y + ROW * place as f64));
@@ -178,7 +191,7 @@ impl Layout {
             }
             Body::Tree(branches) => {
                 let across = self.time_scale(figure, x);
-                self.draw_times(svg, (x, y, height), across, true);
+                self.draw_across(svg, (x, y, height), across, true);
                 let is_named = index.is_multiple_of(self.columns);
                 for (place, branch) in branches.iter().enumerate() {
                     let top = y + ROW * place as f64;
@@ -207,7 +220,22 @@ impl Layout {
     /// Every panel of a figure spans the same time.
     fn time_scale(&self, figure: &Figure, x: f64) -> Scale {
         let (from, to) = time_range(figure);
-        Scale::new((from / self.time.divisor, to / self.time.divisor), (x, x + self.plot_width))
+        Scale::new((from / self.across.divisor, to / self.across.divisor), (x, x + self.plot_width))
+    }
+
+    /// Panels of dots share their horizontal axis if they share the vertical one. It begins at zero, unless that would
+    /// press all dots into its right half.
+    fn dot_scale(&self, figure: &Figure, index: usize, x: f64) -> Scale {
+        let panels = if self.common { &figure.panels[..] } else { &figure.panels[index..=index] };
+        let places = || panels.iter().flat_map(Panel::places).map(|it| it / self.across.divisor);
+        let (least, most) = (places().fold(f64::INFINITY, f64::min), places().fold(0.0, f64::max));
+        let span = if least > most / 2.0 && least < most {
+            let step = round_up((most - least) / 8.0);
+            ((least / step - 0.5).floor() * step, (most / step + 0.5).ceil() * step)
+        } else {
+            (0.0, round_up(most))
+        };
+        Scale::new(span, (x, x + self.plot_width))
     }
 
     fn draw_values(&self, svg: &mut Svg, (x, y, height): (f64, f64, f64), scale: Scale, labelled: bool) {
@@ -223,7 +251,7 @@ impl Layout {
         svg.line((x, y), (x, y + height), "#000", 1.0, None);
     }
 
-    fn draw_times(&self, svg: &mut Svg, (x, y, height): (f64, f64, f64), scale: Scale, labelled: bool) {
+    fn draw_across(&self, svg: &mut Svg, (x, y, height): (f64, f64, f64), scale: Scale, labelled: bool) {
         let floor = y + height;
         svg.line((x, floor), (x + self.plot_width, floor), "#000", 1.0, None);
         for (value, label) in scale.ticks(50.0) {
@@ -238,7 +266,7 @@ impl Layout {
 
     fn draw_instants(&self, svg: &mut Svg, panel: &Panel, across: Scale, (y, height): (f64, f64)) {
         for instant in &panel.instants {
-            let place = across.place(instant / self.time.divisor);
+            let place = across.place(instant / self.across.divisor);
             svg.line((place, y), (place, y + height), "#888", 0.9, Some("1.5 2.5"));
         }
     }
@@ -261,6 +289,31 @@ impl Layout {
         let path = path(upper.into_iter().chain(lower.into_iter().rev()));
         let colour = COLOURS[line.colour % COLOURS.len()];
         let _ = writeln!(svg.body, r#"<path d="{path}z" fill="{colour}" fill-opacity="{opacity}"/>"#);
+    }
+
+    /// Dots as ends of strokes without length: one path, whatever their number.
+    fn draw_cloud(&self, svg: &mut Svg, cloud: &Cloud, across: Scale, vertical: Scale) {
+        let mut path = String::new();
+        for (x, y) in &cloud.points {
+            let (x, y) = (across.place(x / self.across.divisor), vertical.place(*y));
+            let _ = write!(path, "M{x:.1} {y:.1}h0");
+        }
+        if path.is_empty() {
+            return;
+        }
+        let colour = COLOURS[cloud.colour % COLOURS.len()];
+        let mut stroke = |colour: &str, width: f64, opacity: f64| {
+            let _ = writeln!(
+                svg.body,
+                r#"<path d="{path}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-opacity="{opacity}" stroke-linecap="round"/>"#
+            );
+        };
+        if cloud.dashed {
+            stroke(colour, 4.4, 1.0);
+            stroke("#fff", 2.4, 1.0);
+        } else {
+            stroke(colour, 3.4, 0.5);
+        }
     }
 
     fn draw_line(&self, svg: &mut Svg, line: &Line, across: Scale, vertical: Scale) {
@@ -294,7 +347,7 @@ impl Layout {
 
     /// The intervals of a line in groups too narrow to be told apart: where each is drawn, and which they are.
     fn grains(&self, line: &Line, across: Scale) -> Vec<(f64, Range<usize>)> {
-        let xs: Vec<f64> = middles(line).map(|time| across.place(time / self.time.divisor)).collect();
+        let xs: Vec<f64> = line.middles().map(|time| across.place(time / self.across.divisor)).collect();
         let mut grains = Vec::new();
         let mut begin = 0;
         while begin < xs.len() {
@@ -338,9 +391,9 @@ impl Layout {
         const SHADES: u8 = 10;
         let shade = |value: f64| (value.clamp(0.0, 1.0) * f64::from(SHADES)).ceil() as u8;
         let mut spans: Vec<(u8, f64, f64)> = Vec::new();
-        let mut from = across.place(row.from / self.time.divisor);
+        let mut from = across.place(row.from / self.across.divisor);
         for (_, part) in self.grains(row, across) {
-            let to = across.place(row.times[part.end - 1] / self.time.divisor);
+            let to = across.place(row.times[part.end - 1] / self.across.divisor);
             let dark = shade(stats::mean(row.values.get(part).unwrap_or_default()).unwrap_or(0.0));
             match spans.last_mut() {
                 Some((same, _, end)) if *same == dark => *end = to,
@@ -441,7 +494,8 @@ impl Layout {
             let spare = if self.columns == 1 || !self.common || has_rows { 4.0 } else { 18.0 };
             bottom += spare + 6.0;
             let x = self.left + (WIDTH - self.left - 12.0) / 2.0;
-            svg.text(x, bottom, &named("time", self.time.name), &Text { anchor: "middle", ..Text::body() });
+            let name = named(figure.across().0, self.across.name);
+            svg.text(x, bottom, &name, &Text { anchor: "middle", ..Text::body() });
         }
         bottom + 8.0
     }
@@ -485,6 +539,13 @@ fn draw_legend(svg: &mut Svg, figure: &Figure, layout: &Layout, top: f64) -> f64
                     middle - 5.0
                 );
             }
+            Mark::Dot { colour, hollow } => {
+                let (at, fill) = (x + 13.0, if hollow { "#fff" } else { colour });
+                let _ = writeln!(
+                    svg.body,
+                    r#"<circle cx="{at:.1}" cy="{middle:.1}" r="3" fill="{fill}" stroke="{colour}"/>"#
+                );
+            }
         }
         svg.text(x + 26.0, y, &text, &Text::small());
         x += needed;
@@ -500,6 +561,7 @@ struct Entry {
 enum Mark {
     Line { colour: &'static str, dash: Option<&'static str>, band: bool },
     Box(&'static str),
+    Dot { colour: &'static str, hollow: bool },
 }
 
 fn legend(figure: &Figure) -> Vec<Entry> {
@@ -527,6 +589,12 @@ fn legend(figure: &Figure) -> Vec<Entry> {
                 add("congested", Mark::Box(CONGESTED));
                 add("held paused", Mark::Box(HELD));
             }
+            Body::Dots(clouds) => {
+                for cloud in clouds {
+                    let colour = COLOURS[cloud.colour % COLOURS.len()];
+                    add(&cloud.name, Mark::Dot { colour, hollow: cloud.dashed });
+                }
+            }
             Body::Rows(_) => {}
         }
     }
@@ -553,7 +621,7 @@ pub(super) fn dash(colour: usize, dashed: bool) -> Option<&'static str> {
 fn lines_in(figure: &Figure) -> impl Iterator<Item = &Line> {
     figure.panels.iter().flat_map(|panel| match &panel.body {
         Body::Lines(lines) | Body::Rows(lines) => lines.as_slice(),
-        Body::Bars(_) | Body::Tree(_) => &[],
+        Body::Bars(_) | Body::Tree(_) | Body::Dots(_) => &[],
     })
 }
 
@@ -575,17 +643,22 @@ fn time_range(figure: &Figure) -> (f64, f64) {
     if from.is_finite() && to.is_finite() { (from, to) } else { (0.0, 1.0) }
 }
 
+/// The unit of the horizontal axis.
+fn across_unit(figure: &Figure) -> Scaled {
+    match figure.across().1 {
+        Unit::Seconds => time_unit(figure),
+        unit => {
+            let ends = figure.panels.iter().map(Panel::end).filter(|end| *end > 0.0);
+            unit.scale_for(ends.reduce(f64::min).unwrap_or(0.0))
+        }
+    }
+}
+
 /// Milliseconds up to ten seconds, as papers have them; else whatever fits.
 fn time_unit(figure: &Figure) -> Scaled {
     let (_, to) = time_range(figure);
     let natural = Unit::Seconds.scale_for(to);
     if (1.0..10.0).contains(&to) { Unit::Seconds.scale_for(0.5) } else { natural }
-}
-
-/// The middle of each interval: what a value over an interval is drawn at.
-fn middles(line: &Line) -> impl Iterator<Item = f64> + Clone {
-    let begins = std::iter::once(line.from).chain(line.times.iter().copied());
-    begins.zip(&line.times).map(|(begin, end)| f64::midpoint(begin, *end))
 }
 
 /// A path through points, to a tenth of a pixel, each told from the one before; points that add nothing at that

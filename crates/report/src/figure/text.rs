@@ -2,12 +2,17 @@
 
 use super::{Body, Branch, Figure, Line, Panel};
 use crate::unit::Unit;
+use quell_record::claim::FigureKind;
 use std::fmt::Write as _;
 
 pub(super) const COLUMNS: usize = 60;
 pub(super) const ROWS: usize = 10;
 /// More rows than this do not fit a summary.
 const MOST_ROWS: usize = 14;
+/// More fields of dots than this do not fit either.
+const MOST_FIELDS: usize = 3;
+/// Rows of characters of a field of dots.
+const FIELD_ROWS: usize = 6;
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 pub(super) fn draw(figure: &Figure, columns: usize, rows: usize) -> String {
@@ -15,7 +20,7 @@ pub(super) fn draw(figure: &Figure, columns: usize, rows: usize) -> String {
     match figure.panels.as_slice() {
         _ if figure.is_empty() => text.push_str("  (nothing to draw)\n"),
         // Dots of several lines cannot be told apart; rows have names.
-        [Panel { body: Body::Lines(lines), .. }] if lines.len() == 1 => {
+        [Panel { body: Body::Lines(lines), .. }] if lines.len() == 1 && figure.fixed_ends().is_none() => {
             text.push_str(&dots(figure, &lines[0], columns, rows));
         }
         [Panel { body: Body::Tree(_), .. }, ..] => {
@@ -25,6 +30,14 @@ pub(super) fn draw(figure: &Figure, columns: usize, rows: usize) -> String {
                 }
             }
             text.push_str("  ░ congested  ▒ held paused  █ both\n");
+        }
+        panels if matches!(figure.kind, FigureKind::Scatter | FigureKind::CrossCorrelation) => {
+            for panel in panels.iter().take(MOST_FIELDS) {
+                text.push_str(&field(figure, panel, columns));
+            }
+            if panels.len() > MOST_FIELDS {
+                let _ = writeln!(text, "  … and {} more in the report", panels.len() - MOST_FIELDS);
+            }
         }
         panels => text.push_str(&blocks(figure, panels, columns)),
     }
@@ -79,27 +92,57 @@ fn dots(figure: &Figure, line: &Line, columns: usize, rows: usize) -> String {
         }
         before = Some(y);
     }
-    let high = figure.unit.show(top);
-    let low = figure.unit.show(0.0);
+    let ends = [figure.unit.show(0.0), figure.unit.show(top)];
+    framed(&grid, columns, &ends, &[Unit::Seconds.show(from), Unit::Seconds.show(to)])
+}
+
+/// Dots with an axis to the left and one below, both labelled at their ends.
+fn framed(grid: &[u8], columns: usize, up: &[String; 2], across: &[String; 2]) -> String {
+    let ([low, high], [left, right]) = (up, across);
     let margin = high.chars().count().max(low.chars().count());
+    let last = grid.len() / columns.max(1);
     let mut text = String::new();
-    for row in 0..rows {
+    for (row, cells) in grid.chunks(columns).enumerate() {
         let label = match row {
             0 => high.as_str(),
-            _ if row + 1 == rows => low.as_str(),
+            _ if row + 1 == last => low.as_str(),
             _ => "",
         };
-        let cells: String = grid[row * columns..(row + 1) * columns]
-            .iter()
-            .map(|&bits| char::from_u32(0x2800 + u32::from(bits)).unwrap_or(' '))
-            .collect();
+        let cells: String =
+            cells.iter().map(|&bits| char::from_u32(0x2800 + u32::from(bits)).unwrap_or(' ')).collect();
         let _ = writeln!(text, "{label:>margin$} ┤{}", cells.trim_end_matches('\u{2800}'));
     }
-    let (left, right) = (Unit::Seconds.show(from), Unit::Seconds.show(to));
     let gap = columns.saturating_sub(left.chars().count() + right.chars().count());
     let _ = writeln!(text, "{:margin$} └{}", "", "─".repeat(columns));
     let _ = writeln!(text, "{:margin$}  {left}{:gap$}{right}", "", "");
     text
+}
+
+/// Dots by two values, or values over lags, with both axes named.
+fn field(figure: &Figure, panel: &Panel, columns: usize) -> String {
+    let points: Vec<(f64, f64)> = match &panel.body {
+        Body::Dots(clouds) => clouds.iter().flat_map(|cloud| cloud.points.iter().copied()).collect(),
+        Body::Lines(lines) => {
+            lines.iter().flat_map(|line| line.middles().zip(line.values.iter().copied())).collect()
+        }
+        _ => Vec::new(),
+    };
+    let most = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).fold(0.0, f64::max);
+    let left = points.iter().map(|it| it.0).fold(0.0, f64::min);
+    let (right, (low, high)) = (most(|it| it.0), figure.fixed_ends().unwrap_or((0.0, most(|it| it.1))));
+    let share = |value: f64, from: f64, to: f64| {
+        if to > from { ((value - from) / (to - from)).clamp(0.0, 1.0) } else { 0.0 }
+    };
+    let mut grid = vec![0_u8; columns * FIELD_ROWS];
+    for (x, y) in &points {
+        let across = (share(*x, left, right) * (columns * 2 - 1) as f64).round() as usize;
+        let down = ((1.0 - share(*y, low, high)) * (FIELD_ROWS * 4 - 1) as f64).round() as usize;
+        grid[down / 4 * columns + across / 2] |= dot_bit(across % 2, down % 4);
+    }
+    let (unit, (name, of)) = (figure.unit, figure.across());
+    let title = if panel.title.is_empty() { String::new() } else { format!("  {}\n", panel.title) };
+    let across = [of.show(left), format!("{} ({name})", of.show(right))];
+    title + &framed(&grid, columns, &[unit.show(low), unit.show(high)], &across)
 }
 
 /// The bit of a braille character for a dot of its two columns and four rows.
@@ -127,7 +170,7 @@ fn blocks(figure: &Figure, panels: &[Panel], columns: usize) -> String {
                 }
             }
             // Drawn by itself.
-            Body::Tree(_) => {}
+            Body::Tree(_) | Body::Dots(_) => {}
             Body::Bars(groups) => {
                 bars = true;
                 for group in groups {

@@ -2,5 +2,6 @@
 
 mod odd;
 mod pages;
+mod pairs;
 mod synthetic;
 mod tables;

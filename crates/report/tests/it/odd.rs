@@ -3,11 +3,11 @@
 use crate::synthetic::figure;
 use proptest::prelude::*;
 use quell_proto::units::Instant;
-use quell_record::claim::FigureKind;
-use quell_record::{Catalog, Entity, EntityId, EntityKind, Memory, Quantity, Recording, Sink};
+use quell_record::claim::{FigureKind, FigureSpec, Pairing};
+use quell_record::{Catalog, Entity, EntityId, EntityKind, Memory, Quantity, Recording, Selector, Sink};
 use quell_report::{Extract, Figure, figures};
 
-const KINDS: [FigureKind; 8] = [
+const KINDS: [FigureKind; 11] = [
     FigureKind::Queue,
     FigureKind::Throughput,
     FigureKind::Arrivals,
@@ -16,6 +16,9 @@ const KINDS: [FigureKind; 8] = [
     FigureKind::Cnms,
     FigureKind::Shares,
     FigureKind::Tree,
+    FigureKind::Slowdown,
+    FigureKind::Scatter,
+    FigureKind::CrossCorrelation,
 ];
 
 /// One port and one flow with these values at these steps of time.
@@ -39,7 +42,9 @@ fn recording(values: &[i64], steps: &[u64]) -> Recording {
         for quantity in [Quantity::QueueMeanBytes, Quantity::TxBytes, Quantity::PausedPs] {
             memory.sample(EntityId(0), quantity, value);
         }
-        for quantity in [Quantity::DeliveredBytes, Quantity::LimitBps, Quantity::CnmsReceived] {
+        for quantity in
+            [Quantity::SentBytes, Quantity::DeliveredBytes, Quantity::LimitBps, Quantity::CnmsReceived]
+        {
             memory.sample(EntityId(1), quantity, value);
         }
     }
@@ -50,7 +55,11 @@ fn all_figures(runs: &[Recording]) -> Vec<Figure> {
     let configurations = ["<a> & \"b\"".to_owned()];
     let specs: Vec<_> = KINDS
         .iter()
-        .map(|&kind| figure("odd", kind, "*", &configurations, kind == FigureKind::Limit))
+        .map(|&kind| {
+            let pairing = Pairing { with: Selector("s->h".to_owned()), step_ps: 1_000_000_000_000 };
+            let overlay = kind == FigureKind::Limit;
+            FigureSpec { pairing: Some(pairing), ..figure("odd", kind, "*", &configurations, overlay) }
+        })
         .collect();
     let extracts: Vec<Extract> = runs
         .iter()

@@ -222,6 +222,7 @@ pub(crate) fn figure(
         beside: None,
         first_run: false,
         over: None,
+        pairing: None,
     }
 }
 

@@ -21,9 +21,9 @@ use crate::scenario::plan::{LinkId, Plan, SwitchId, What};
 use crate::topology::cut::Cut;
 use crate::topology::routing::Routes;
 use fabric::{Mesh, Passed, Router};
-use host::Host;
-use net::Net;
+use host::{Host, Own};
 pub(crate) use net::node_index;
+use net::{Net, Sampled};
 pub(crate) use parcel::Parcel;
 use quell_proto::units::{Duration, Instant, Priority, Rate};
 use quell_record::{EntityId, Event as Recorded, FlowTotals, Quantity, Sink, Tap};
@@ -124,9 +124,9 @@ impl World {
         }
         let (epochs, routes) = epochs(plan);
         let mut nodes: Vec<Node> = Vec::with_capacity(node_count);
-        for (index, own) in wires.iter().enumerate().take(plan.hosts.len()) {
+        for (index, (own, traffic)) in wires.iter().zip(Own::of(plan)).enumerate() {
             nodes.push(if is_here(index) {
-                Node::Host(Box::new(Host::new(plan, index as u32, own[0], seed, &mut net)))
+                Node::Host(Box::new(Host::new(plan, index as u32, &traffic, own[0], seed, &mut net)))
             } else {
                 Node::Elsewhere
             });
@@ -475,23 +475,23 @@ impl World {
                 _ if !concerns_this_part(&self.nodes, net, flow) => continue,
                 _ => 0,
             };
-            let sent = &mut net.sent[flow as usize];
-            let received = &mut net.received[flow as usize];
-            let lost = std::mem::replace(&mut net.sampled_lost[flow as usize], net.lost[flow as usize]);
-            sink.sample(entity, Quantity::DroppedFrames, difference(net.lost[flow as usize], lost));
-            sink.sample(entity, Quantity::OfferedBytes, difference(sent.offered, sent.sampled_offered));
-            sink.sample(entity, Quantity::SentBytes, difference(sent.bytes, sent.sampled_bytes));
-            sink.sample(entity, Quantity::DeliveredBytes, difference(received.bytes, received.sampled_bytes));
-            sink.sample(
-                entity,
-                Quantity::DeliveredFrames,
-                difference(received.frames, received.sampled_frames),
-            );
+            let (sent, received) = (&net.sent[flow as usize], &net.received[flow as usize]);
+            let now = Sampled {
+                offered: sent.offered,
+                sent: sent.bytes,
+                cnms: sent.cnms,
+                bytes: received.bytes,
+                frames: received.frames,
+                lost: net.lost[flow as usize],
+            };
+            let before = std::mem::replace(&mut net.sampled[flow as usize], now);
+            sink.sample(entity, Quantity::DroppedFrames, difference(now.lost, before.lost));
+            sink.sample(entity, Quantity::OfferedBytes, difference(now.offered, before.offered));
+            sink.sample(entity, Quantity::SentBytes, difference(now.sent, before.sent));
+            sink.sample(entity, Quantity::DeliveredBytes, difference(now.bytes, before.bytes));
+            sink.sample(entity, Quantity::DeliveredFrames, difference(now.frames, before.frames));
             sink.sample(entity, Quantity::LimitBps, signed(limit));
-            sink.sample(entity, Quantity::CnmsReceived, difference(sent.cnms, sent.sampled_cnms));
-            (sent.sampled_offered, sent.sampled_bytes, sent.sampled_cnms) =
-                (sent.offered, sent.bytes, sent.cnms);
-            (received.sampled_bytes, received.sampled_frames) = (received.bytes, received.frames);
+            sink.sample(entity, Quantity::CnmsReceived, difference(now.cnms, before.cnms));
         }
     }
 

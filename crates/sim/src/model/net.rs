@@ -48,9 +48,10 @@ pub(crate) struct Net {
     pub notification: Vec<NotificationPoint>,
     /// The receiving end of each flow that is acknowledged; none where nothing is. Written by its receiver.
     pub receiving: Vec<Receiving>,
-    /// Frames of each flow lost in the network, and how many of them the last sample saw.
+    /// Frames of each flow lost in the network.
     pub lost: Vec<u64>,
-    pub sampled_lost: Vec<u64>,
+    /// What the last sample saw of each flow, where flows are sampled.
+    pub sampled: Vec<Sampled>,
     /// Events not yet handed to the recording.
     pub events: Vec<Event>,
     /// For each of them, the node and lane it came from: events of one instant are recorded in that order.
@@ -65,6 +66,8 @@ pub(crate) struct Net {
     pub fault: Option<Fault>,
     /// Compare every frame with its octets.
     check_octets: bool,
+    /// Whether any flow has a message that it may complete.
+    has_messages: bool,
     /// Whether frames of a flow must arrive in order: cells take any way through a fabric, frames do not.
     keeps_order: bool,
     /// Whether a message is complete when it is delivered, not when its sender knows.
@@ -111,20 +114,20 @@ pub(crate) struct Flow {
     pub group: Option<u32>,
 }
 
-/// The sending half of a flow. `sampled_*` is what the last sample saw.
+/// The sending half of a flow. With hundreds of thousands of them every look is at cold memory, so none lies across
+/// two lines of the cache.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
 pub(crate) struct Sent {
     pub offered: u64,
     pub bytes: u64,
     pub frames: u32,
     pub cnms: u64,
-    pub sampled_offered: u64,
-    pub sampled_bytes: u64,
-    pub sampled_cnms: u64,
 }
 
-/// The receiving half of a flow.
+/// The receiving half of a flow, likewise.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct Received {
     pub bytes: u64,
     pub frames: u64,
@@ -132,8 +135,17 @@ pub(crate) struct Received {
     pub reordered: u64,
     pub latency_sum: u64,
     pub latency_max: u64,
-    pub sampled_bytes: u64,
-    pub sampled_frames: u64,
+}
+
+/// What the last sample saw of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sampled {
+    pub offered: u64,
+    pub sent: u64,
+    pub cnms: u64,
+    pub bytes: u64,
+    pub frames: u64,
+    pub lost: u64,
 }
 
 /// A rate, with the time of an octet worked out where it is whole.
@@ -244,7 +256,8 @@ impl Net {
                 _ => Vec::new(),
             },
             lost: vec![0; flows.len()],
-            sampled_lost: vec![0; flows.len()],
+            sampled: if plan.flow_series { vec![Sampled::default(); flows.len()] } else { Vec::new() },
+            has_messages: flows.iter().any(|flow| flow.message.is_some()),
             flows,
             events: Vec::new(),
             origins: Vec::new(),
@@ -380,7 +393,8 @@ impl Net {
         let latency = (self.now - frame.born).ps();
         received.latency_sum += latency;
         received.latency_max = received.latency_max.max(latency);
-        if let Some((message, _)) = self.flows[frame.flow as usize].message
+        if self.has_messages
+            && let Some((message, _)) = self.flows[frame.flow as usize].message
             && received.bytes >= message
             && received.bytes - u64::from(frame.length) < message
             && self.completes_on_delivery
@@ -400,6 +414,9 @@ impl Net {
     /// The flows on which a frame of this flow is sent: all of its group, or itself.
     #[inline]
     pub(crate) fn sent_on(&self, flow: u32) -> std::ops::Range<u32> {
+        if self.groups.is_empty() {
+            return flow..flow + 1;
+        }
         match self.flows[flow as usize].group {
             None => flow..flow + 1,
             Some(group) => self.groups[group as usize].clone(),

@@ -106,6 +106,7 @@ const CONVERGENCE: &[When] = &[Is("metric", &["convergence", "settled"])];
 const CONVERGING: &[When] = &[Is("metric", &["convergence"])];
 const AIMED: &[When] = &[Is("metric", &["convergence", "recovery", "settled"])];
 const CORRELATED: &[When] = &[Is("metric", &["correlation", "correlation-rising"])];
+const COMPARING: &[When] = &[Is("kind", &["scatter", "cross-correlation"])];
 const RECOVERY: &[When] = &[Is("metric", &["recovery"])];
 const OF_MESSAGES: &[When] = &[Is("metric", &["completion", "slowdown", "finished"])];
 const SLOWDOWNS: &[When] = &[Is("kind", &["slowdown"])];
@@ -212,7 +213,7 @@ pub(super) const KEYS: &[Key] = &[
     key("switch", "input_memory", SIZE, By("none"), "Memory of each input, for each priority.").or(&["none"]).when(VOQ),
     key("switch", "output", Form::Table, Optional("outputs read straight from the inputs"), "Buffers at the outputs, filled under credits.").when(VOQ),
     key("switch", "output.buffer", SIZE, Required, "Room in each output buffer; a frame is granted only if it will fit.").when(OUTPUT_STAGE),
-    key("switch", "output.latency", OFFSET, By("0s"), "Time from a request to the arrival of the granted frame at the output buffer.").when(OUTPUT_STAGE),
+    key("switch", "output.latency", OFFSET, By("0s"), "Time from a request to the arrival of the granted frame at the output buffer; a fabric of cells takes the time of its parts instead.").when(OUTPUT_STAGE),
     key("switch", "output.speedup", Form::Percent(100, 10_000), By("100%"), "How fast the fabric fills an output buffer, against the port.").when(OUTPUT_STAGE),
     key("switch", "reliable", TIME, By("off"), "Reliable delivery: an input keeps a copy of each frame, which counts as held, until its output has sent the frame and the acknowledgement is back after this time.").or(&["off"]).when(OUTPUT_STAGE).source(RZ_KEEP_ALIVE),
     key("switch", "memory", SIZE, By("none"), "The whole memory.").or(&["none"]).when(SHARED),
@@ -433,7 +434,7 @@ pub(super) const KEYS: &[Key] = &[
     key("fair", "span", TIME, By("10ms"), "The time over which throughput is averaged for that."),
     key("fair", "when", Form::Selection, Optional("in all configurations"), "In which configurations."),
 
-    key("figure", "kind", Form::Word(&["queue", "throughput", "arrivals", "limit", "pause", "cnms", "shares", "tree", "slowdown"]), Required, "What is drawn; `slowdown` is that of finite flows by size, `arrivals` is the raw rate of flows into their first switch, overhead counted; `tree` shows which ports are congested or held paused, each under the queue behind it."),
+    key("figure", "kind", Form::Word(&["queue", "throughput", "arrivals", "limit", "pause", "cnms", "shares", "tree", "slowdown", "scatter", "cross-correlation"]), Required, "What is drawn; `slowdown` is that of finite flows by size, `arrivals` is the raw rate of flows into their first switch, overhead counted; `tree` shows which ports are congested or held paused, each under the queue behind it; `scatter` is the rate of a flow against a queue, a dot a step, and `cross-correlation` how much alike they are, over how much later the queue is looked at."),
     key("figure", "of", Form::Text, By("*"), "Of which flows, ports or inputs, as in `expect.of`."),
     key("figure", "title", Form::Text, Optional("made from the rest"), "Its caption."),
     key("figure", "shows", Form::Text, Optional("it is ours"), "The figure or statement of the source that it redraws, by page; a reproduction page has those that redraw one."),
@@ -442,5 +443,7 @@ pub(super) const KEYS: &[Key] = &[
     key("figure", "runs", Form::Word(&["all", "first"]), By("all"), "Of which runs: the middle of all and their spread, or the one of the first seed."),
     key("figure", "beside", Form::Text, Optional("nothing of others is drawn"), "A table of flow completion times that somebody else measured, with the columns `bytes`, `fct_ns` and `standalone_ns`, whose slowdowns are drawn too.").when(SLOWDOWNS),
     key("figure", "beside_name", Form::Text, By("theirs"), "What they are called.").when(BESIDE),
+    key("figure", "with", Form::Text, Required, "The port or input whose queue the flows are compared with.").when(COMPARING),
+    key("figure", "step", TIME, By("10ms"), "Length of the steps by which they are compared.").when(COMPARING),
     key("figure", "over", Form::Window, Optional("the whole run"), "The part of the run it shows."),
 ];

@@ -7,6 +7,7 @@ use super::plan::{
 };
 use super::problem::Log;
 use super::section::Section;
+use super::value::Origin;
 use crate::topology::waiting;
 use quell_proto::control::headroom;
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
@@ -15,6 +16,7 @@ use std::collections::BTreeSet;
 /// The sections that the checks point to.
 pub(crate) struct Places<'a> {
     pub(crate) run: &'a Section,
+    pub(crate) topology: &'a Section,
     /// What each switch of the plan was read from.
     pub(crate) switches: &'a [&'a Section],
     pub(crate) adapter: &'a Section,
@@ -29,6 +31,7 @@ pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     let longest = plan.sources.iter().map(|source| source.frame).max().unwrap_or(Bytes::ZERO);
     let cnm = plan.scheme.messages().map_or(Bytes::ZERO, |messages| messages.frame);
     switches(plan, places, longest, longest.max(cnm), log);
+    across_fabric(plan, places, log);
     receivers(plan, places, longest, longest.max(cnm), log);
     pause_or_pfc(plan, places, log);
     scheme(plan, places, log);
@@ -185,6 +188,45 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
                 log.warn(section.origin_of("memory"), message, "frames of a lossless class may be dropped");
             }
         }
+    }
+}
+
+/// The way across a fabric takes as long as its parts do.
+fn across_fabric(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    let Some(fabric) = &plan.fabric else { return };
+    let stated = places.switches.iter().find(|section| section.is_stated("output.latency"));
+    let Some(section) = stated else { return };
+    let cell = fabric.cell + fabric.header;
+    let least = fabric.links.iter().map(|link| link.delay + link.rate.time_for(cell)).min();
+    let parts = fabric.request_latency + fabric.grant_latency + fabric.router_latency;
+    let parts = least.map_or(parts, |link| parts + link + link);
+    let parts = Duration::from_ns(parts.ps().div_ceil(1000));
+    let hint = format!(
+        "a request, its grant, two uplinks and a router take about {parts}: they are `topology.request_latency`, \
+         `grant_latency` and what else is stated there"
+    );
+    unread_in_form(section, "output.latency", places.topology, hint, log);
+}
+
+/// Says that a stated key counts for nothing in this form of a fabric: wrong in the file that chose the form, but neither
+/// a flag that chooses another form nor a file that extends this one can take keys away.
+pub(crate) fn unread_in_form(
+    section: &Section,
+    key: &'static str,
+    topology: &Section,
+    hint: String,
+    log: &mut Log,
+) {
+    let (path, origin) = (section.path_of(key), section.origin_of(key));
+    let form = if topology.has("form") { "form" } else { "kind" };
+    let chosen = topology.text(form).unwrap_or_default();
+    let message = format!("`{path}` is not read while `{}` is `{chosen}`", topology.path_of(form));
+    match (topology.origin_of(form), origin) {
+        (Origin::Axis(..), _) => {} // Another configuration reads it.
+        (Origin::Flag(_) | Origin::Quick(..), _) | (_, Origin::Extends(..)) => {
+            log.warn(origin, message, hint);
+        }
+        _ => log.wrong(origin, message).hint(hint),
     }
 }
 

@@ -10,7 +10,7 @@ use super::units::{Ratio, Span};
 use super::value::{Data, Value};
 use quell_proto::units::{Duration, Instant};
 use quell_record::claim::{
-    Across, Bound, FairShare, FigureKind, FigureSpec, Measure, Metric, Reduce, Window,
+    Across, Bound, FairShare, FigureKind, FigureSpec, Measure, Metric, Pairing, Reduce, Window,
 };
 use quell_record::{Catalog, EntityClass, EntityId, Selector};
 
@@ -161,6 +161,8 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
         "cnms" => FigureKind::Cnms,
         "tree" => FigureKind::Tree,
         "slowdown" => FigureKind::Slowdown,
+        "scatter" => FigureKind::Scatter,
+        "cross-correlation" => FigureKind::CrossCorrelation,
         _ => FigureKind::Shares,
     };
     let of = Selector(section.text("of")?.to_owned());
@@ -171,6 +173,22 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
         }
         return None;
     }
+    let pairing = match kind {
+        FigureKind::Scatter | FigureKind::CrossCorrelation => {
+            let with = Selector(section.text("with")?.to_owned());
+            one_queue(section, &with, setting, log)?;
+            if !setting.flow_series {
+                let message = format!(
+                    "`{}` is `{word}`, and `run.flow_series` keeps flows from being sampled",
+                    section.path_of("kind")
+                );
+                log.wrong(section.origin_of("kind"), message).hint("remove `flow_series`, or this figure");
+                return None;
+            }
+            Some(Pairing { with, step_ps: section.time("step")?.ps() })
+        }
+        _ => None,
+    };
     let over = match section.windows("over") {
         Some(windows) => Some(window(section, *windows.first()?, setting, log)?),
         None => None,
@@ -187,7 +205,8 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
         }
         None => None,
     };
-    Some(FigureSpec { title, shows, kind, of, configurations: Vec::new(), overlay, first_run, over, beside })
+    let configurations = Vec::new();
+    Some(FigureSpec { title, shows, kind, of, configurations, overlay, first_run, over, beside, pairing })
 }
 
 /// Reads every `[[fair]]` of a configuration; their configurations are filled in later.

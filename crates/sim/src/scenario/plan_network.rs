@@ -1,6 +1,7 @@
 //! `[topology]`: from its keys to nodes and links.
 
 use super::plan::{HostId, NodeId, SwitchId, TieBreak};
+use super::plan_checks::unread_in_form;
 use super::problem::{Log, suggest};
 use super::section::{MOST_NODES, Section};
 use super::value::Origin;
@@ -157,8 +158,27 @@ fn rack(section: &Section, link: Line, log: &mut Log) -> Option<Rack> {
     }
     let hosts = rack_hosts(section, leaves, ports, log)?;
     let cells = (section.text("form")? == "cells").then_some(cells);
+    if cells.is_none() {
+        for key in OF_CELLS.into_iter().filter(|key| section.is_stated(key)) {
+            let hint = "one switch has no cells: what it takes to cross is `switch.output.latency`";
+            unread_in_form(section, key, section, hint.to_owned(), log);
+        }
+    }
     Some(Rack { hosts, spines, uplink, cells })
 }
+
+/// What only cells need to know of a rack.
+const OF_CELLS: [&str; 9] = [
+    "uplink.rate",
+    "uplink.delay",
+    "cell",
+    "header",
+    "spine.input_buffer",
+    "spine.output_buffer",
+    "spine.latency",
+    "request_latency",
+    "grant_latency",
+];
 
 /// The hosts of each leaf: all there is room for, or those named, one a leaf in turn.
 fn rack_hosts(section: &Section, leaves: u32, ports: u32, log: &mut Log) -> Option<Vec<Vec<String>>> {
@@ -257,8 +277,9 @@ fn oversubscribed(
     let whole = u128::from((cells.payload + cells.header).get());
     let carried = u128::from(uplink.bps()) * u128::from(uplinks) * u128::from(cells.payload.get()) / whole;
     if carried < servers {
+        let plural = if uplinks == 1 { "" } else { "s" };
         let message = format!(
-            "the fabric blocks: a leaf takes in {} by {ports} ports and passes on {} by {uplinks} uplinks, headers \
+            "the fabric blocks: a leaf takes in {} by {ports} ports and passes on {} by {uplinks} uplink{plural}, headers \
              of cells left out, {}%",
             rate(servers),
             rate(carried),

@@ -426,6 +426,7 @@ impl Sections {
         }
         let places = Places {
             run: &self.run,
+            topology: &self.topology,
             switches: &switch_sections,
             adapter: &self.adapter,
             scheme: &self.scheme,

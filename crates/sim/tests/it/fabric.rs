@@ -21,7 +21,7 @@ fn rack(rest: &str) -> Scenario {
         leaves = 8
         [switch]
         input_memory = "150kB"
-        output = {{ buffer = "150kB", speedup = "160%", latency = "750ns" }}
+        output = {{ buffer = "150kB", speedup = "160%" }}
         pause = {{ mode = "pause", stop = "110kB", go = "44kB" }}
         [adapter]
         queueing = "fifo"
@@ -81,7 +81,7 @@ const FAN_IN: &str = r#"
     delay = "50ns"
     [axis.form]
     cells = { topology.form = "cells" }
-    switch = { topology.form = "switch" }
+    switch = { topology.form = "switch", switch.output.latency = "750ns" }
     [axis.control]
     pause = {}
     inputs = { scheme = { kind = "qcn", placement = "input", set_point = "60kB" } }
@@ -209,6 +209,100 @@ fn a_crowded_fabric_loses_nothing_keeps_order_and_empties() {
             }
         }
     }
+}
+
+/// A multicast from the first leaf to hosts of its own leaf and of three others, each of which other hosts send to as
+/// well; `message` bounds each of the flows.
+fn multicast(message: &str) -> Scenario {
+    let groups = ["h2", "h6", "h11", "h16"].map(|host| format!("\"{host}\"")).join(", ");
+    let sources = [("h2", "h21"), ("h6", "h26"), ("h11", "h31"), ("h16", "h36")];
+    let unicasts: String = sources
+        .iter()
+        .map(|(to, from)| {
+            format!("[[traffic]]\nfrom = \"{from}\"\nto = \"{to}\"\nframe = \"700B\"\n{message}\n")
+        })
+        .collect();
+    rack(&format!(
+        r#"
+        [topology.link]
+        rate = "10Gb/s"
+        delay = "50ns"
+        [axis.form]
+        cells = {{ topology.form = "cells" }}
+        switch = {{ topology.form = "switch", switch.output.latency = "750ns" }}
+        [axis.copies]
+        gone = {{}}
+        kept = {{ switch.reliable = "500ns" }}
+        [axis.control]
+        pause = {{}}
+        inputs = {{ scheme = {{ kind = "qcn", placement = "input", set_point = "60kB" }} }}
+        [[traffic]]
+        from = "h1"
+        to = [{groups}]
+        multicast = true
+        frame = "1522B"
+        {message}
+        {unicasts}"#
+    ))
+}
+
+#[test]
+fn a_multicast_crosses_in_either_form_whole_once_and_in_order() {
+    const FRAMES: u64 = 300;
+    for configuration in multicast(&format!("message = \"{}B\"", 1522 * FRAMES)).configurations {
+        let name = &configuration.name;
+        let mut plan = configuration.plan;
+        plan.length = Duration::from_ms(15);
+        plan.cuts.clear();
+        // Order, and that the octets of every leaf and spine add up, are watched by the run itself.
+        let run = run_of(&plan);
+        let catalog = plan.catalog();
+        assert_eq!(run.frames()[..4], [FRAMES; 4], "{name}");
+        for flow in &run.flows {
+            assert_eq!((flow.lost_frames, flow.reordered_frames), (0, 0), "{name}");
+            assert_eq!(flow.sent_bytes, flow.delivered_bytes, "{name}");
+        }
+        let from = catalog.iter().find(|(_, entity)| entity.name.starts_with("h1->")).unwrap().0;
+        let sent: i64 = run.series(from, Quantity::TxFrames).iter().sum();
+        assert_eq!(sent, i64::try_from(FRAMES).unwrap(), "{name}: the source sends each frame once");
+        for (id, entity) in catalog.iter() {
+            let held = run.series(id, Quantity::QueueMeanBytes).last().copied().unwrap_or(0);
+            assert_eq!(held, 0, "{name}: {} still holds something", entity.name);
+        }
+    }
+}
+
+#[test]
+fn a_multicast_gets_the_same_share_in_either_form() {
+    let configurations = multicast("").configurations;
+    let rates = |name: &str| {
+        let plan = &configurations.iter().find(|it| it.name == name).unwrap().plan;
+        let run = run_of(plan);
+        assert_eq!(run.lost(), 0);
+        run.flows.iter().map(|flow| flow.delivered_bytes).collect::<Vec<_>>()
+    };
+    for copies in ["gone", "kept"] {
+        let (cells, switch) =
+            (rates(&format!("cells/{copies}/pause")), rates(&format!("switch/{copies}/pause")));
+        for (flow, (cells, switch)) in cells.iter().zip(&switch).enumerate() {
+            let apart = cells.abs_diff(*switch);
+            assert!(apart * 100 <= *switch, "{copies}, flow {flow}: {cells} against {switch}");
+        }
+        let most = cells[..4].iter().max().unwrap() - cells[..4].iter().min().unwrap();
+        assert!(
+            most < 200_000,
+            "what one receiver got the others got too, but for what is under way: {cells:?}"
+        );
+    }
+}
+
+/// The plan of a multicast over cells, with copies kept, and notified at its input.
+pub(crate) fn multicast_over_cells() -> Plan {
+    let configurations = multicast("").configurations;
+    let mut plan = configurations.into_iter().find(|it| it.name == "cells/kept/inputs").unwrap().plan;
+    plan.length = Duration::from_ms(2);
+    plan.cuts.clear();
+    plan
 }
 
 #[test]

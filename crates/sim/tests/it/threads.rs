@@ -1,6 +1,7 @@
 //! One run on several threads is the run on one thread: to the digest, for every experiment and any network.
 
 use crate::conservation::{build, knobs};
+use crate::fabric::multicast_over_cells;
 use crate::network::quick_scenario;
 use proptest::prelude::*;
 use quell_proto::units::{Duration, Instant};
@@ -76,6 +77,16 @@ fn every_experiment_is_the_same_on_any_number_of_threads() {
         }
     }
     assert!(divided > 20, "{divided}");
+}
+
+#[test]
+fn a_multicast_over_cells_is_the_same_on_any_number_of_threads() {
+    let plan = multicast_over_cells();
+    let alone = ends(&plan, 1, 1);
+    assert!(alone.1.is_ok());
+    for threads in [2, 3, 5, 8] {
+        assert_eq!(alone, ends(&plan, 1, threads), "{threads} threads");
+    }
 }
 
 proptest! {

@@ -65,6 +65,14 @@ impl Path {
             enough,
             "at least its share: nothing is congested otherwise",
         )?;
+        // The slowest that a source is let become: see `confine`.
+        let share = self.capacity / f64::from(self.flows);
+        within(
+            "a flow's share, in bits per second,",
+            share,
+            share / 8.0 >= self.frame,
+            "a frame a second or more",
+        )?;
         within("the delay", self.delay, self.delay >= 0.0, "zero or more")?;
         Ok(())
     }

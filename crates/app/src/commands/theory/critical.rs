@@ -51,6 +51,8 @@ pub(super) fn critical(args: &CriticalArgs) -> Result<Exit, Failure> {
         let _ = write!(words, "  {:>10}", Unit::BitsPerSecond.show_stated(*rate));
         for cell in cells {
             let text = match cell {
+                Ok(Critical::Never) => "never".to_owned(),
+                Ok(Critical::Always) => "any".to_owned(),
                 Ok(critical) => shown(*critical),
                 Err(why) => {
                     if !whys.contains(&why.as_str()) {
@@ -62,6 +64,13 @@ pub(super) fn critical(args: &CriticalArgs) -> Result<Exit, Failure> {
             let _ = write!(words, " {text:>9}");
         }
         words.push('\n');
+    }
+    let has = |wanted: Critical| rows.iter().flat_map(|(_, cells)| cells).any(|it| *it == Ok(wanted));
+    if has(Critical::Never) {
+        words.push_str("\n  never: unstable even without delay\n");
+    }
+    if has(Critical::Always) {
+        words.push_str("\n  any: stable at any delay\n");
     }
     if let Some(why) = whys.first() {
         let _ = writeln!(words, "\n  –: {why}");

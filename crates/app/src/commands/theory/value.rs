@@ -73,5 +73,9 @@ pub(super) fn range((name, text): &(String, String)) -> Result<Range, Failure> {
             .hint("write it as FROM..TO, such as 20us..1ms")
     })?;
     let (from, to) = (value(parameter, from)?, value(parameter, to)?);
+    if from >= to {
+        return Err(Failure::invalid(format!("{name}={text}: a range must end above its start"))
+            .hint("write the smaller value first"));
+    }
     Ok(Range { parameter, from, to, count, is_log: from > 0.0 && to >= from * 8.0 })
 }

@@ -62,8 +62,8 @@ const CHANNELS: usize = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Mesh {
     wires: Vec<CellWire>,
-    /// Credits on their way back, by wire.
-    returns: Vec<VecDeque<Credit>>,
+    /// The way back of each.
+    returns: Vec<Return>,
     /// Cells on wires, each behind the one before it. Freed places are used again last in first out, so that the memory
     /// in use stays warm.
     slots: Vec<Slot>,
@@ -82,8 +82,9 @@ pub(crate) struct Mesh {
     pub parcels: Vec<Parcel>,
 }
 
-/// A cell on a wire.
+/// A cell on a wire: half a line of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 struct Slot {
     due: Instant,
     cell: Cell,
@@ -93,19 +94,30 @@ struct Slot {
 /// Where a slot is, one more than its index, so that no slot costs no memory.
 type Place = NonZeroU32;
 
-/// One direction of a link inside a fabric: cells one way, credits the other.
+/// One direction of a link inside a fabric, for the cells on it: half a line of the cache.
 #[derive(Debug)]
+#[repr(align(32))]
 struct CellWire {
     delay: Duration,
-    from: (u32, Lane),
     to: (u32, Lane),
-    /// The first and last cell on it.
-    flight: Option<[Place; 2]>,
-    /// Whether the sender waits for the next credit.
-    wanted: bool,
-    /// The parts at its two ends.
-    from_part: u16,
+    /// The first and last cell on it; the last one is meant only while there is a first.
+    first: Option<Place>,
+    last: Option<Place>,
+    /// The part at its end.
     to_part: u16,
+}
+
+/// The way back, for credits.
+#[derive(Debug)]
+struct Return {
+    delay: Duration,
+    from: (u32, Lane),
+    /// Those on their way.
+    credits: VecDeque<Credit>,
+    /// Whether the sender waits for the next one.
+    wanted: bool,
+    /// The part at the beginning of the wire.
+    from_part: u16,
 }
 
 /// Room that a router's input has again.
@@ -210,24 +222,28 @@ impl Mesh {
                 receiver.inlets.push(wire);
                 mesh.wires.push(CellWire {
                     delay: link.delay,
-                    from: (node(from), Lane::new(LaneKind::Outlet, outlet)),
                     to: (node(to), Lane::new(LaneKind::Cell, inlet)),
-                    flight: None,
+                    first: None,
+                    last: None,
+                    to_part: HERE,
+                });
+                mesh.returns.push(Return {
+                    delay: link.delay,
+                    from: (node(from), Lane::new(LaneKind::Outlet, outlet)),
+                    credits: VecDeque::new(),
                     wanted: false,
                     from_part: HERE,
-                    to_part: HERE,
                 });
             }
         }
-        mesh.returns = vec![VecDeque::new(); mesh.wires.len()];
         (mesh, ends)
     }
 
     /// Keeps only the part `own` of a fabric here; the rest is reached by parcels. `part_of` has an entry for each node.
     pub(crate) fn split(&mut self, own: u16, part_of: &[u16]) {
         let place = |node: u32| if part_of[node as usize] == own { HERE } else { part_of[node as usize] };
-        for wire in &mut self.wires {
-            (wire.from_part, wire.to_part) = (place(wire.from.0), place(wire.to.0));
+        for (wire, back) in self.wires.iter_mut().zip(&mut self.returns) {
+            (wire.to_part, back.from_part) = (place(wire.to.0), place(back.from.0));
         }
         self.leaf_parts = (0..self.mail.len() as u32).map(|leaf| place(self.first_leaf + leaf)).collect();
     }
@@ -270,13 +286,11 @@ impl Mesh {
             }
         };
         let wire = &mut self.wires[wire as usize];
-        match &mut wire.flight {
-            Some([_, last]) => {
-                self.slots[index(*last)].next = Some(place);
-                *last = place;
-            }
+        let before = wire.last.replace(place);
+        match before.filter(|_| wire.first.is_some()) {
+            Some(before) => self.slots[index(before)].next = Some(place),
             None => {
-                wire.flight = Some([place; 2]);
+                wire.first = Some(place);
                 agenda.book(due, wire.to.0, wire.to.1);
             }
         }
@@ -286,9 +300,9 @@ impl Mesh {
     #[inline]
     pub(crate) fn arrive(&mut self, wire: u32, agenda: &mut Agenda) -> Cell {
         let wire = &mut self.wires[wire as usize];
-        let [first, last] = wire.flight.expect("an arrival is booked only for a cell on the wire");
+        let first = wire.first.expect("an arrival is booked only for a cell on the wire");
         let Slot { cell, next, .. } = self.slots[index(first)];
-        wire.flight = next.map(|next| [next, last]);
+        wire.first = next;
         if let Some(next) = next {
             agenda.book(self.slots[index(next)].due, wire.to.0, wire.to.1);
         }
@@ -299,33 +313,31 @@ impl Mesh {
     /// Room at the end of a wire is free again; the sender learns of it after the wire's delay.
     #[inline]
     fn give_back(&mut self, wire: u32, octets: u16, channel: u8, now: Instant, agenda: &mut Agenda) {
-        let number = wire;
-        let wire = &mut self.wires[wire as usize];
-        let due = now + wire.delay;
-        if wire.from_part != HERE {
-            let load = Load::Credit { wire: number, octets, channel };
-            return self.parcels.push(Parcel { part: wire.from_part, due, load });
+        let back = &self.returns[wire as usize];
+        let due = now + back.delay;
+        if back.from_part != HERE {
+            let load = Load::Credit { wire, octets, channel };
+            return self.parcels.push(Parcel { part: back.from_part, due, load });
         }
-        self.credit(number, octets, channel, due, agenda);
+        self.credit(wire, octets, channel, due, agenda);
     }
 
     /// A credit is on its way to a sender here.
     #[inline]
     pub(crate) fn credit(&mut self, wire: u32, octets: u16, channel: u8, due: Instant, agenda: &mut Agenda) {
-        self.returns[wire as usize].push_back(Credit { due, octets, channel });
-        let wire = &mut self.wires[wire as usize];
-        if std::mem::take(&mut wire.wanted) {
-            agenda.book(due, wire.from.0, wire.from.1);
+        let back = &mut self.returns[wire as usize];
+        back.credits.push_back(Credit { due, octets, channel });
+        if std::mem::take(&mut back.wanted) {
+            agenda.book(due, back.from.0, back.from.1);
         }
     }
 
     /// The sender on a wire lacks room at its end, and is woken by the next credit.
     fn want(&mut self, wire: u32, agenda: &mut Agenda) {
-        let next = self.returns[wire as usize].front();
-        let wire = &mut self.wires[wire as usize];
-        match next {
-            Some(credit) => agenda.book(credit.due, wire.from.0, wire.from.1),
-            None => wire.wanted = true,
+        let back = &mut self.returns[wire as usize];
+        match back.credits.front() {
+            Some(credit) => agenda.book(credit.due, back.from.0, back.from.1),
+            None => back.wanted = true,
         }
     }
 
@@ -471,4 +483,15 @@ fn cells_of(length: u16, payload: u16) -> u16 {
 /// The payload of a cell as the parts of a fabric count it.
 fn payload(fabric: &Fabric) -> u16 {
     u16::try_from(fabric.cell.min(Bytes::new(u64::from(u16::MAX))).get()).expect("it was cut to fit")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_every_cell_looks_at_stays_small() {
+        assert_eq!(size_of::<Slot>(), 32);
+        assert_eq!(size_of::<CellWire>(), 32);
+    }
 }

@@ -33,7 +33,7 @@ impl Outlet {
         if u64::from(room[channel]) >= octets {
             return true;
         }
-        let returns = &mut mesh.returns[self.wire as usize];
+        let returns = &mut mesh.returns[self.wire as usize].credits;
         while let Some(credit) = returns.front()
             && credit.due <= now
         {

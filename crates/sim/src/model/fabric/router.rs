@@ -20,8 +20,8 @@ pub(crate) struct Router {
     latency: Duration,
     inlets: Vec<Inlet>,
     outlets: Vec<Output>,
-    /// The cells that wait, by output and virtual channel. Seldom looked at: what passes at once does not come here.
-    waiting: Vec<[VecDeque<(Cell, u32)>; CHANNELS]>,
+    /// What waits for each output. Seldom looked at: what passes at once does not come here.
+    waiting: Vec<Queue>,
     /// For each leaf, the outlet towards it.
     routes: Vec<u16>,
     input_buffer: u64,
@@ -39,7 +39,9 @@ struct Inlet {
     owed: [u16; CHANNELS],
 }
 
+/// What every cell that leaves by an output looks at: one line of the cache.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Output {
     outlet: Outlet,
     /// What the buffer takes to be sent.
@@ -50,7 +52,13 @@ struct Output {
     lifts: bool,
     /// The longest that a cell took to leave its buffer, since the last sample.
     longest: Duration,
-    /// When it looks again; [`Instant::NEVER`] if nothing waits for time alone.
+}
+
+#[derive(Debug)]
+struct Queue {
+    /// The cells and the inlets where they are, by virtual channel.
+    cells: [VecDeque<(Cell, u32)>; CHANNELS],
+    /// When the output looks again; [`Instant::NEVER`] if nothing waits for time alone.
     booked: Instant,
 }
 
@@ -96,10 +104,11 @@ impl Router {
                         waiting: [0; CHANNELS],
                         lifts: *lifts,
                         longest: Duration::ZERO,
-                        booked: Instant::NEVER,
                     })
                     .collect(),
-                waiting: end.outlets.iter().map(|_| Default::default()).collect(),
+                waiting: (end.outlets.iter())
+                    .map(|_| Queue { cells: Default::default(), booked: Instant::NEVER })
+                    .collect(),
                 routes,
                 input_buffer: fabric.input_buffer.get(),
                 batch: batch(fabric),
@@ -131,7 +140,7 @@ impl Router {
             }
         }
         self.outlets[output].waiting[usize::from(cell.channel)] += 1;
-        self.waiting[output][usize::from(cell.channel)].push_back((cell, inlet as u32));
+        self.waiting[output].cells[usize::from(cell.channel)].push_back((cell, inlet as u32));
         let level = &mut self.inlets[inlet].level[usize::from(cell.channel)];
         *level += octets;
         self.counts.input_peak = self.counts.input_peak.max(*level);
@@ -175,9 +184,9 @@ impl Router {
 
     /// Sees to it that an output looks again.
     fn wait(&mut self, output: usize, wait: Wait, net: &mut Net) {
-        let Output { outlet, booked, .. } = &mut self.outlets[output];
+        let booked = &mut self.waiting[output].booked;
         match wait {
-            Wait::Credit => net.mesh.want(outlet.wire, &mut net.agenda),
+            Wait::Credit => net.mesh.want(self.outlets[output].outlet.wire, &mut net.agenda),
             Wait::Until(at) if at < *booked => {
                 *booked = at;
                 net.agenda.book(at, self.node, Lane::new(LaneKind::Outlet, output as u32));
@@ -188,16 +197,17 @@ impl Router {
 
     /// An output may have room again. Cells that are further on their way go first.
     fn on_outlet(&mut self, output: usize, net: &mut Net) {
-        if self.outlets[output].booked == net.now {
-            self.outlets[output].booked = Instant::NEVER;
+        let booked = &mut self.waiting[output].booked;
+        if *booked == net.now {
+            *booked = Instant::NEVER;
         }
         for channel in (0..CHANNELS).rev() {
-            while let Some((cell, inlet)) = self.waiting[output][channel].front().copied() {
+            while let Some((cell, inlet)) = self.waiting[output].cells[channel].front().copied() {
                 if let Err(wait) = self.cross(cell, inlet as usize, output, net) {
                     self.wait(output, wait, net);
                     break;
                 }
-                self.waiting[output][channel].pop_front();
+                self.waiting[output].cells[channel].pop_front();
                 self.outlets[output].waiting[channel] -= 1;
                 let octets = net.mesh.length(&cell);
                 self.inlets[inlet as usize].level[channel] -= octets;
@@ -248,4 +258,14 @@ pub(crate) struct Passed {
     pub input_peak: u64,
     /// The most octets that one output held.
     pub output_peak: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_every_cell_looks_at_stays_small() {
+        assert_eq!(size_of::<Output>(), 64);
+    }
 }

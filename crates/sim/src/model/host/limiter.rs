@@ -32,6 +32,12 @@ impl Limiter {
         self.pacer.is_limited()
     }
 
+    /// Whether it has a reaction point, which wants to know of what is sent.
+    #[inline]
+    pub(super) fn is_awake(&self) -> bool {
+        self.reaction.is_some()
+    }
+
     /// What it holds its flows to.
     pub(super) fn limit(&self) -> Option<Rate> {
         self.reaction.as_ref().and_then(ReactionPoint::limit)

@@ -11,7 +11,7 @@ use super::port::Sender;
 use super::ring::Ring;
 use super::stream;
 use crate::kernel::agenda::{Lane, LaneKind};
-use crate::scenario::plan::{self, AdapterQueueing, Completion, LimiterScope, Plan, Scheme};
+use crate::scenario::plan::{AdapterQueueing, Completion, LimiterScope, Plan, Scheme};
 use crate::traffic::Arrivals;
 use limiter::Limiter;
 use quell_proto::control::{Feedback, ecm, qcn_probe};
@@ -37,8 +37,8 @@ pub(crate) struct Host {
     /// For each class, the queues that hold a frame.
     waiting: Vec<Ring>,
     limiters: Vec<Limiter>,
-    /// How many of them are active. While none is, nobody need look at any.
-    active: u32,
+    /// How many of them have a reaction point. While none has, nobody need look at any.
+    awake: u32,
     scheme: Scheme,
     /// The least octets of a frame of data.
     shortest: u16,
@@ -60,15 +60,24 @@ pub(crate) struct Host {
     first_flow: u32,
 }
 
-/// Where a flow waits, and what limits it.
+/// Where a flow waits, what limits it, and where it goes.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     queue: u32,
     limiter: u32,
-    /// The source to ask for another frame when one leaves, if it is a greedy one.
-    greedy: Option<u32>,
-    /// The source that is parked while this queue holds a frame, if it has the queue to itself.
-    parked: Option<u32>,
+    to: u32,
+    /// The source that waits for a frame to leave.
+    refill: Option<Refill>,
+    class: u8,
+}
+
+/// A source that does something when a frame of it leaves.
+#[derive(Clone, Copy, Debug)]
+enum Refill {
+    /// It is greedy, and gives another.
+    Greedy(u32),
+    /// It has the queue to itself, and is parked while that holds a frame.
+    Parked(u32),
 }
 
 #[derive(Debug)]
@@ -87,30 +96,55 @@ struct Source {
     counted: u64,
 }
 
+/// What of a plan's traffic is one host's own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Own {
+    /// From its first flow to its last; those of other hosts are in between if the plan mixes them.
+    flows: std::ops::Range<usize>,
+    /// Its sources, by their places in the plan.
+    sources: Vec<usize>,
+}
+
+impl Own {
+    /// The own traffic of every host, in one pass over all of it.
+    pub(crate) fn of(plan: &Plan) -> Vec<Own> {
+        let mut all = vec![Own::default(); plan.hosts.len()];
+        for (number, flow) in plan.flows.iter().enumerate() {
+            let flows = &mut all[flow.from.0 as usize].flows;
+            if flows.end == 0 {
+                flows.start = number;
+            }
+            flows.end = number + 1;
+        }
+        for (number, source) in plan.sources.iter().enumerate() {
+            all[source.host.0 as usize].sources.push(number);
+        }
+        all
+    }
+}
+
 impl Host {
-    pub(crate) fn new(plan: &Plan, index: u32, outbound: u32, seed: u64, net: &mut Net) -> Host {
+    pub(crate) fn new(plan: &Plan, index: u32, own: &Own, outbound: u32, seed: u64, net: &mut Net) -> Host {
         let host = &plan.hosts[index as usize];
         let classes = net.classes.len();
-        let own = |flow: &plan::Flow| flow.from.0 == index;
-        let first_flow = plan.flows.iter().position(own).unwrap_or(0);
-        let last_flow = plan.flows.iter().rposition(own).map_or(first_flow, |last| last + 1);
+        let (first_flow, last_flow) = (own.flows.start, own.flows.end);
         let mut numbers = Numbering::new(host.adapter.queueing, host.adapter.limiter, classes);
         let mut paths: Vec<Path> = (first_flow..last_flow)
             .map(|flow| numbers.path(net.flows[flow].to, net.flows[flow].class))
             .collect();
         for members in &net.groups {
-            let own = first_flow as u32..last_flow as u32;
-            if own.contains(&members.start) {
+            if own.flows.contains(&(members.start as usize)) {
                 // A group is a destination of its own, which no host has the number of.
                 let path = numbers.path(u32::MAX - members.start, net.flows[members.start as usize].class);
                 for flow in members.clone() {
-                    paths[flow as usize - first_flow] = path;
+                    paths[flow as usize - first_flow] = Path { to: net.flows[flow as usize].to, ..path };
                 }
             }
         }
         let mut sources = Vec::new();
         let mut due = BinaryHeap::new();
-        for (number, source) in plan.sources.iter().enumerate().filter(|(_, source)| source.host.0 == index) {
+        for &number in &own.sources {
+            let source = &plan.sources[number];
             let dice = stream::dice(seed, number, stream::SOURCE);
             let arrivals = Arrivals::new(source.pattern, source.start, source.stop, dice);
             let here = u32::try_from(sources.len()).expect("fewer than 2^32 sources");
@@ -120,7 +154,7 @@ impl Host {
             }
             if arrivals.is_greedy() {
                 for flow in &source.flows {
-                    paths[flow.0 as usize - first_flow].greedy = Some(here);
+                    paths[flow.0 as usize - first_flow].refill = Some(Refill::Greedy(here));
                 }
             }
             sources.push(Source {
@@ -154,7 +188,7 @@ impl Host {
             full: host.adapter.queue_limit.map(|limit| (vec![0; numbers.queues as usize], limit.get())),
             waiting: vec![Ring::new(numbers.queues as usize); classes],
             limiters,
-            active: 0,
+            awake: 0,
             scheme: plan.scheme,
             shortest: plan.scheme.shortest_frame().get() as u16,
             answers: answers(plan, net),
@@ -303,7 +337,7 @@ impl Host {
         let held_before = self.sender.held;
         if self.sender.on_pause(priority, quanta, net) {
             self.on_resumed(net);
-        } else if self.sender.held != held_before && self.scheme.qcn().is_some() {
+        } else if self.sender.held != held_before && self.awake > 0 && self.scheme.qcn().is_some() {
             for limiter in &mut self.limiters {
                 limiter.on_paused(net.now);
             }
@@ -312,7 +346,7 @@ impl Host {
 
     fn on_resumed(&mut self, net: &mut Net) {
         // No other scheme has clocks that pauses stop.
-        if self.scheme.qcn().is_some() {
+        if self.awake > 0 && self.scheme.qcn().is_some() {
             for number in 0..self.limiters.len() {
                 if self.limiters[number].on_resumed(net.now) {
                     self.rearm(number, net);
@@ -333,7 +367,7 @@ impl Host {
     fn react(&mut self, flow: u32, feedback: Feedback, net: &mut Net) {
         let number = self.path(flow).limiter as usize;
         let was_active = self.limiters[number].is_active();
-        self.limiters[number].on_feedback(net.now, feedback, &self.scheme);
+        self.steer(number, |limiter, scheme| limiter.on_feedback(net.now, feedback, scheme));
         match (was_active, self.limiters[number].is_active()) {
             (false, true) => self.note_limit(number, flow, net),
             (true, false) => self.note_release(number, net),
@@ -345,7 +379,7 @@ impl Host {
 
     fn on_limiter(&mut self, number: usize, net: &mut Net) {
         let was_active = self.limiters[number].is_active();
-        let Some(released) = self.limiters[number].on_timer(net.now) else { return };
+        let Some(released) = self.steer(number, |limiter, _| limiter.on_timer(net.now)) else { return };
         if released {
             self.note_release(number, net);
         } else if !was_active
@@ -362,6 +396,16 @@ impl Host {
         self.look_if_free(net);
     }
 
+    /// Tells a limiter something that may set it up or let it go.
+    #[inline]
+    fn steer<T>(&mut self, number: usize, tell: impl FnOnce(&mut Limiter, &Scheme) -> T) -> T {
+        let limiter = &mut self.limiters[number];
+        let was_awake = limiter.is_awake();
+        let said = tell(limiter, &self.scheme);
+        self.awake = self.awake + u32::from(limiter.is_awake()) - u32::from(was_awake);
+        said
+    }
+
     /// Books the limiter's next timer, unless an earlier one is booked.
     fn rearm(&mut self, number: usize, net: &mut Net) {
         if let Some(at) = self.limiters[number].timer_to_book() {
@@ -369,14 +413,12 @@ impl Host {
         }
     }
 
-    fn note_limit(&mut self, number: usize, flow: u32, net: &mut Net) {
-        self.active += 1;
+    fn note_limit(&self, number: usize, flow: u32, net: &mut Net) {
         let bps = self.limiters[number].limit().map_or(0, Rate::bps);
         net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
     }
 
-    fn note_release(&mut self, number: usize, net: &mut Net) {
-        self.active -= 1;
+    fn note_release(&self, number: usize, net: &mut Net) {
         if let Some(flow) = self.first_flow_of(number) {
             net.flow_event(flow, EventKind::Released, 0);
         }
@@ -484,7 +526,7 @@ impl Host {
             if matches!(self.queueing, AdapterQueueing::FifoWithSetAside) {
                 self.set_aside(class, net);
             }
-            let ready = |queue: &usize| self.active == 0 || self.ready_at(*queue, net) <= net.now;
+            let ready = |queue: &usize| self.awake == 0 || self.ready_at(*queue, net) <= net.now;
             if let Some(queue) = self.waiting[class].round().find(ready) {
                 return Some((class, queue));
             }
@@ -514,19 +556,21 @@ impl Host {
         {
             held[path.queue as usize] -= u64::from(length);
         }
-        if self.active > 0 {
+        if self.awake > 0 {
             self.count_as_sent(handle, path.limiter as usize, net);
         }
         self.sender.send(handle, net);
-        if is_repeated {
+        match path.refill {
             // Its source gave the next one long ago.
-        } else if let Some(source) = path.greedy {
-            self.give(source as usize, net.now, net);
-        } else if let Some(source) = path.parked {
-            let next = self.sources[source as usize].arrivals.next();
-            if next != Instant::NEVER {
-                self.due.push(Reverse((next, source)));
+            _ if is_repeated => {}
+            Some(Refill::Greedy(source)) => self.give(source as usize, net.now, net),
+            Some(Refill::Parked(source)) => {
+                let next = self.sources[source as usize].arrivals.next();
+                if next != Instant::NEVER {
+                    self.due.push(Reverse((next, source)));
+                }
             }
+            None => {}
         }
     }
 
@@ -539,7 +583,8 @@ impl Host {
         {
             *carried = tag_of(tag);
         }
-        if limiter.on_sent(net.now, frame.length) {
+        let length = frame.length;
+        if self.steer(number, |limiter, _| limiter.on_sent(net.now, length)) {
             self.note_release(number, net);
         }
         self.rearm(number, net);
@@ -569,7 +614,7 @@ impl Host {
                 for queue in self.waiting[class].round() {
                     // Limited frames at the head of the common queue will be set aside: others may go at once.
                     let common = matches!(self.queueing, AdapterQueueing::FifoWithSetAside) && queue == class;
-                    let any = common || self.active == 0;
+                    let any = common || self.awake == 0;
                     let ready = if any { net.now } else { self.ready_at(queue, net) };
                     soonest = soonest.min(ready);
                     if soonest <= free {
@@ -678,10 +723,10 @@ impl Host {
             sent.offered += if is_counted { 0 } else { u64::from(length) };
             sent.frames += 1;
         }
-        let super::net::Flow { to, class, .. } = net.flows[flow as usize];
+        let Path { to, class, queue, .. } = self.path(flow);
         let frame = Frame { born: at, flow, to, body: Body::Data { sequence, tag: UNTAGGED }, length, class };
         let queue = match self.queueing {
-            AdapterQueueing::PerDestination | AdapterQueueing::PerFlow => self.path(flow).queue as usize,
+            AdapterQueueing::PerDestination | AdapterQueueing::PerFlow => queue as usize,
             AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => class as usize,
         };
         let handle: Handle = net.pool.put(frame);
@@ -765,7 +810,7 @@ fn park_lone_sources(
         let alone = feeders.filter(|flow| paths[path_of(**flow)].queue == queue).count() == 1;
         if countable && alone {
             sources[number].parks = true;
-            paths[path_of(flow)].parked = Some(number as u32);
+            paths[path_of(flow)].refill.get_or_insert(Refill::Parked(number as u32));
         }
     }
 }
@@ -809,7 +854,7 @@ impl Numbering {
                 self.limiters - 1
             }
         };
-        let path = Path { queue, limiter, greedy: None, parked: None };
+        let path = Path { queue, limiter, to, refill: None, class };
         self.by_destination.insert((to, class), path);
         path
     }

@@ -22,6 +22,9 @@ enum Kind {
     PerInput(Vec<Virtual>),
     /// The same, but the output sends from a buffer of its own.
     Staged { virtuals: Vec<Virtual>, staged: Vec<List> },
+    /// The same in the leaf of a fabric: outputs are those of the whole fabric, and their arbiters, which may be
+    /// elsewhere, say which input is next.
+    OfFabric { lists: Vec<List>, inputs: usize, staged: Vec<List> },
 }
 
 /// How much may wait.
@@ -34,14 +37,19 @@ enum Room {
 }
 
 impl Waiting {
-    /// Queues for frames that come in by `ports` and are for one of `outputs`; those of a leaf are the outputs of its
-    /// whole fabric.
-    pub(super) fn new(buffering: &Buffering, ports: usize, outputs: usize, classes: usize) -> Waiting {
+    /// Queues for frames that come in by `ports` and leave by one of them, or, from a leaf, by one of the
+    /// `fabric_outputs`.
+    pub(super) fn new(
+        buffering: &Buffering,
+        ports: usize,
+        fabric_outputs: Option<usize>,
+        classes: usize,
+    ) -> Waiting {
         let queues = ports * classes;
         // One input more than there are ports, for frames made in the switch.
         let virtuals = || {
             let lists = vec![List::default(); ports + 1].into_boxed_slice();
-            vec![Virtual { lists, ring: crate::model::ring::Ring::new(ports + 1) }; outputs * classes]
+            vec![Virtual { lists, ring: crate::model::ring::Ring::new(ports + 1) }; queues]
         };
         let octets = |limit: Option<Bytes>| limit.map_or(u64::MAX, Bytes::get);
         let (kind, room) = match buffering {
@@ -52,10 +60,17 @@ impl Waiting {
             Buffering::Voq { input_memory, output: None } => {
                 (Kind::PerInput(virtuals()), Room::Partitioned { share: octets(*input_memory) })
             }
-            Buffering::Voq { input_memory, output: Some(_) } => (
-                Kind::Staged { virtuals: virtuals(), staged: vec![List::default(); queues] },
-                Room::Partitioned { share: octets(*input_memory) },
-            ),
+            Buffering::Voq { input_memory, output: Some(_) } => {
+                let staged = vec![List::default(); queues];
+                let kind = match fabric_outputs {
+                    Some(outputs) => {
+                        let lists = vec![List::default(); outputs * classes * (ports + 1)];
+                        Kind::OfFabric { lists, inputs: ports + 1, staged }
+                    }
+                    None => Kind::Staged { virtuals: virtuals(), staged },
+                };
+                (kind, Room::Partitioned { share: octets(*input_memory) })
+            }
         };
         Waiting { kind, room, classes }
     }
@@ -76,12 +91,13 @@ impl Waiting {
             Kind::PerInput(virtuals) | Kind::Staged { virtuals, .. } => {
                 virtuals[queue].push(handle, input, pool);
             }
+            Kind::OfFabric { lists, inputs, .. } => lists[queue * *inputs + input].push(pool, handle),
         }
     }
 
     /// A frame has reached its output's own buffer.
     pub(super) fn stage(&mut self, handle: Handle, queue: usize, pool: &mut Pool) {
-        let Kind::Staged { staged, .. } = &mut self.kind else {
+        let (Kind::Staged { staged, .. } | Kind::OfFabric { staged, .. }) = &mut self.kind else {
             unreachable!("frames cross only to output buffers");
         };
         staged[queue].push(pool, handle);
@@ -92,7 +108,9 @@ impl Waiting {
     pub(super) fn pop(&mut self, port: usize, class: usize, pool: &Pool) -> (Handle, bool) {
         let queue = port * self.classes + class;
         match &mut self.kind {
-            Kind::PerOutput(lists) | Kind::Staged { staged: lists, .. } => {
+            Kind::PerOutput(lists)
+            | Kind::Staged { staged: lists, .. }
+            | Kind::OfFabric { staged: lists, .. } => {
                 let handle = lists[queue].pop(pool).expect("a ready class holds a frame");
                 (handle, lists[queue].is_empty())
             }
@@ -107,7 +125,9 @@ impl Waiting {
     #[inline]
     pub(super) fn head_length(&self, queue: usize, pool: &Pool) -> u64 {
         let head = match &self.kind {
-            Kind::PerOutput(lists) | Kind::Staged { staged: lists, .. } => lists[queue].head(),
+            Kind::PerOutput(lists)
+            | Kind::Staged { staged: lists, .. }
+            | Kind::OfFabric { staged: lists, .. } => lists[queue].head(),
             Kind::PerInput(virtuals) => virtuals[queue].head(),
         };
         head.map_or(0, |handle| u64::from(pool.get(handle).frame.length))
@@ -117,7 +137,7 @@ impl Waiting {
     pub(super) fn request(&self, queue: usize) -> Option<Handle> {
         match &self.kind {
             Kind::Staged { virtuals, .. } => virtuals[queue].head(),
-            Kind::PerOutput(_) | Kind::PerInput(_) => None,
+            Kind::PerOutput(_) | Kind::PerInput(_) | Kind::OfFabric { .. } => None,
         }
     }
 
@@ -129,21 +149,25 @@ impl Waiting {
         virtuals[queue].pop(pool).expect("a request was there")
     }
 
-    /// Takes the next frame of one input for an output.
+    /// Takes the next frame of one input for an output of the fabric.
+    #[inline]
     pub(super) fn take(&mut self, queue: usize, input: usize, pool: &Pool) -> Handle {
-        let Kind::Staged { virtuals, .. } = &mut self.kind else {
-            unreachable!("only output buffers grant");
+        let Kind::OfFabric { lists, inputs, .. } = &mut self.kind else {
+            unreachable!("only in a fabric does an arbiter say which input is next");
         };
-        virtuals[queue].take(input, pool).expect("what was granted waits")
+        lists[queue * *inputs + input].pop(pool).expect("what was granted waits")
     }
 
     /// Every list with frames that one input brought, in one class; of output queues, all of them.
     pub(super) fn lists_of_input(&self, input: usize, class: usize) -> impl Iterator<Item = &List> {
-        let (lists, virtuals): (&[List], &[Virtual]) = match &self.kind {
-            Kind::PerOutput(lists) => (lists, &[]),
-            Kind::PerInput(virtuals) | Kind::Staged { virtuals, .. } => (&[], virtuals),
+        let (lists, virtuals, first, step): (&[List], &[Virtual], usize, usize) = match &self.kind {
+            Kind::PerOutput(lists) => (lists, &[], class, self.classes),
+            Kind::PerInput(virtuals) | Kind::Staged { virtuals, .. } => (&[], virtuals, 0, 1),
+            Kind::OfFabric { lists, inputs, .. } => {
+                (lists, &[], class * inputs + input, self.classes * inputs)
+            }
         };
-        let lists = lists.iter().skip(class).step_by(self.classes);
+        let lists = lists.iter().skip(first).step_by(step);
         let virtuals =
             virtuals.iter().skip(class).step_by(self.classes).map(move |queue| &queue.lists[input]);
         lists.chain(virtuals)
@@ -152,7 +176,7 @@ impl Waiting {
     /// The frames in an output's own buffer, if it has one.
     pub(super) fn staged(&self, queue: usize) -> Option<&List> {
         match &self.kind {
-            Kind::Staged { staged, .. } => Some(&staged[queue]),
+            Kind::Staged { staged, .. } | Kind::OfFabric { staged, .. } => Some(&staged[queue]),
             Kind::PerOutput(_) | Kind::PerInput(_) => None,
         }
     }
@@ -160,7 +184,9 @@ impl Waiting {
     /// Every list with frames that an output's congestion point watches.
     pub(super) fn lists_of_output(&self, queue: usize) -> impl Iterator<Item = &List> {
         let (list, virtuals) = match &self.kind {
-            Kind::PerOutput(lists) | Kind::Staged { staged: lists, .. } => (Some(&lists[queue]), None),
+            Kind::PerOutput(lists)
+            | Kind::Staged { staged: lists, .. }
+            | Kind::OfFabric { staged: lists, .. } => (Some(&lists[queue]), None),
             Kind::PerInput(virtuals) => (None, Some(&virtuals[queue])),
         };
         list.into_iter().chain(virtuals.into_iter().flat_map(|queue| queue.lists.iter()))

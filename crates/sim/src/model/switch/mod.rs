@@ -149,14 +149,14 @@ impl Switch {
             _ => (None, None),
         };
         let takes = crossing.as_ref().and_then(Crossing::acknowledge);
-        let outputs = if leaf.is_some() { plan.hosts.len() } else { ports.len() };
+        let fabric_outputs = leaf.is_some().then_some(plan.hosts.len());
         let mut built = Switch {
             node,
             id,
             classes,
             outputs: (0..queues).map(|_| Place::default()).collect(),
             inputs: (0..queues).map(|_| Place::default()).collect(),
-            waiting: Waiting::new(&switch.buffering, ports.len(), outputs, classes),
+            waiting: Waiting::new(&switch.buffering, ports.len(), fabric_outputs, classes),
             crossing,
             leaf,
             parted: Parted::new(net.groups.len()),

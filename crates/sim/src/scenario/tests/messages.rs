@@ -1,6 +1,6 @@
 //! One wrong file each, and the message word for word.
 
-use super::super::check_text;
+use super::super::{Problems, check_text};
 use super::{RIGHT, and, instead, said, set, warned};
 use crate::topology::waiting::tests::ring;
 use insta::assert_snapshot;
@@ -67,6 +67,10 @@ fn a_fabric_whose_parts_cannot_work_is_refused_with_the_arithmetic() {
     a.toml:8: `topology.spine.input_buffer` is 2kB, and a cell of 2kB and its header of 8B are 2008B
     hint: no full cell would ever fit
     ");
+    assert_snapshot!(said(&rack("cell = \"2kB\"\nspine.output_buffer = \"1kB\"")), @"
+    a.toml:8: `topology.spine.output_buffer` is 1kB, and a cell of 2kB and its header of 8B are 2008B
+    hint: no full cell would ever fit
+    ");
     assert_snapshot!(said(&rack("racks = 100\nleaves = 100\nports = 64\nspine_ports = 20000")), @"
     a.toml:8: 10000 leaves with 64 ports each are 640000 hosts
     hint: hosts and leaves of a fabric are at most 65535 together
@@ -84,13 +88,43 @@ fn a_fabric_whose_parts_cannot_work_is_refused_with_the_arithmetic() {
 #[test]
 fn a_fabric_that_blocks_is_allowed_and_says_how_much() {
     assert_snapshot!(warned(&rack("spines = 1")), @"
-    a.toml:7: the fabric blocks: a leaf takes in 50Gb/s by 5 ports and passes on 24242Mb/s by 1 uplinks, headers of cells left out, 48%
+    a.toml:7: the fabric blocks: a leaf takes in 50Gb/s by 5 ports and passes on 24242Mb/s by 1 uplink, headers of cells left out, 48%
     hint: 3 uplinks of 25Gb/s do not block
     ");
     assert_snapshot!(warned(&rack("spines = 20\nlink.rate = \"100Gb/s\"")), @"
     a.toml:7: the fabric blocks: a leaf takes in 500Gb/s by 5 ports and passes on 484848Mb/s by 20 uplinks, headers of cells left out, 96%
     hint: 21 uplinks of 25Gb/s do not block
     ");
+}
+
+#[test]
+fn a_key_that_the_form_of_a_fabric_never_reads_is_refused() {
+    let latency = |form: &str| {
+        rack(form).replace(
+            "switch.output.buffer = \"150kB\"",
+            "switch.output = { buffer = \"150kB\", latency = \"1us\" }",
+        )
+    };
+    assert_snapshot!(said(&latency("")), @"
+    a.toml:3: `switch.output.latency` is not read while `topology.form` is `cells`
+    hint: a request, its grant, two uplinks and a router take about 869ns: they are `topology.request_latency`, `grant_latency` and what else is stated there
+    ");
+    assert_snapshot!(said(&latency("form = \"switch\"")), @"nothing");
+    assert_snapshot!(said(&rack("form = \"switch\"\ncell = \"128B\"\nspine.latency = \"1us\"")), @"
+    a.toml:8: `topology.cell` is not read while `topology.form` is `switch`
+    hint: one switch has no cells: what it takes to cross is `switch.output.latency`
+    a.toml:9: `topology.spine.latency` is not read while `topology.form` is `switch`
+    hint: one switch has no cells: what it takes to cross is `switch.output.latency`
+    ");
+    // What chooses another form from outside cannot take keys away.
+    let scenario = set(&latency("form = \"switch\""), &[("topology.form", "cells")]).unwrap();
+    assert_snapshot!(Problems(scenario.warnings).to_string(), @"
+    a.toml:3: `switch.output.latency` is not read while `topology.form` is `cells`
+    hint: a request, its grant, two uplinks and a router take about 869ns: they are `topology.request_latency`, `grant_latency` and what else is stated there
+    ");
+    let forms = "[axis.form]\ncells = { topology.form = \"cells\" }\nswitch = { topology.form = \"switch\" }";
+    assert_snapshot!(said(&latency(forms)), @"nothing");
+    assert_snapshot!(warned(&latency(forms)), @"");
 }
 
 #[test]
@@ -820,6 +854,18 @@ fn flows_are_compared_with_one_queue() {
     assert_snapshot!(and("[[expect]]\nmetric = \"queue\"\nwith = \"s1->h4\""), @"
     a.toml:24: `expect.1.with` is not read while `expect.1.metric` is `queue`
     hint: it is read while `expect.1.metric` is `correlation` or `correlation-rising`
+    ");
+    assert_snapshot!(and("[[figure]]\nkind = \"scatter\""), @"
+    a.toml:22: `figure.0.with` is missing
+    hint: it is text: The port or input whose queue the flows are compared with.
+    ");
+    assert_snapshot!(and("[[figure]]\nkind = \"cross-correlation\"\nwith = \"s1->*\""), @"
+    a.toml:24: `figure.0.with` is 4 queues
+    hint: flows are compared with one: name a port
+    ");
+    assert_snapshot!(and("[[figure]]\nkind = \"queue\"\nwith = \"s1->h1\""), @"
+    a.toml:24: `figure.0.with` is not read while `figure.0.kind` is `queue`
+    hint: it is read while `figure.0.kind` is `cross-correlation` or `scatter`
     ");
 }
 

@@ -138,6 +138,10 @@ between = ["1kb/s", "1Gb/s"]
 metric = "throughput"
 against = "*"
 at_most = 1
+[[figure]]
+kind = "scatter"
+with = "s1->s2"
+step = "1ms"
 "#,
     r#"
 title = "tree"
