@@ -289,14 +289,14 @@ pub(crate) fn quick_scenario(id: &str) -> quell_sim::scenario::Scenario {
 }
 
 fn read_scenario(id: &str, sets: &[(&str, &str)], quick: bool) -> quell_sim::scenario::Scenario {
-    let path =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(format!("{id}.toml"));
+    let home = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let path = home.join(format!("{id}.toml"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let sets: Vec<_> = sets.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
     quell_sim::scenario::read(quell_sim::scenario::Request {
         file: id,
         text: &text,
-        base: &|_| None,
+        base: &|name| std::fs::read_to_string(home.join(name)).ok(),
         sets: &sets,
         quick,
         repeat: None,
