@@ -141,7 +141,10 @@ pub(crate) fn build(knobs: Knobs) -> Plan {
     if plan.scheme.understands_marks() {
         marks(&mut plan, 3_000, 20_000, draw.of(&[MarkedAt::Arrival, MarkedAt::Departure]));
         for source in &mut plan.sources {
+            let frames = source.message.map(|message| message.get().div_ceil(source.frame.get()));
             source.frame = source.frame.max(plan.scheme.shortest_frame());
+            // Whole frames, as before: a last one that is padded would offer more than the message.
+            source.message = frames.map(|frames| Bytes::new(frames * source.frame.get()));
         }
     }
     for host in 0..plan.hosts.len() {

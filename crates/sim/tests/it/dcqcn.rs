@@ -27,19 +27,16 @@ fn crowd(senders: u32, preset: &str, at: MarkedAt) -> Plan {
 
 #[test]
 fn both_forms_hold_the_queue_and_keep_the_link_busy() {
-    // Each with thresholds of the kind it is used with: the simulator's are for queues of hundreds of kilobytes.
-    for (preset, low, high) in
-        [("paper-40G", 5_000, 200_000), ("nic-100G", 5_000, 200_000), ("hpcc-100G", 160_000, 640_000)]
-    {
+    // The third preset has steps for a link of 100 Gb/s and queues of a megabyte: see `isolation/hpcc-crosscheck`.
+    for preset in ["paper-40G", "nic-100G"] {
         for at in [MarkedAt::Arrival, MarkedAt::Departure] {
-            let mut plan = crowd(4, preset, at);
-            marks(&mut plan, low, high, at);
+            let plan = crowd(4, preset, at);
             let said = run_of(&plan);
             let hot = port(4, 1);
             let queue = said.series(hot, Quantity::QueueMeanBytes)[1];
             let busy = said.series(hot, Quantity::TxBytes)[1] * 100 / 50_000_000;
             assert!(
-                (5_000..i64::try_from(high).unwrap()).contains(&queue) && busy >= 90,
+                (5_000..220_000).contains(&queue) && busy >= 90,
                 "{preset} {at:?}: {queue} octets, {busy} %"
             );
             let shares = said.frames();

@@ -463,12 +463,12 @@ impl Host {
         }
     }
 
-    fn note_limit(&mut self, number: usize, flow: u32, net: &mut Net) {
+    fn note_limit(&self, number: usize, flow: u32, net: &mut Net) {
         let bps = self.limiters[number].limit().map_or(0, Rate::bps);
         net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
     }
 
-    fn note_release(&mut self, number: usize, net: &mut Net) {
+    fn note_release(&self, number: usize, net: &mut Net) {
         if let Some(flow) = self.first_flow_of(number) {
             net.flow_event(flow, EventKind::Released, 0);
         }
@@ -610,11 +610,9 @@ impl Host {
             self.count_as_sent(handle, path.limiter as usize, net);
         }
         self.sender.send(handle, net);
-        if is_repeated {
-            // Its source gave the next one long ago.
-            return;
-        }
         match path.refill {
+            // Its source gave the next one long ago.
+            _ if is_repeated => {}
             Some(Refill::Greedy(source)) => self.give(source as usize, net.now, net),
             Some(Refill::Parked(source)) => {
                 let next = self.sources[source as usize].arrivals.next();

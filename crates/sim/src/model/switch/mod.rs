@@ -98,10 +98,10 @@ struct Place {
 }
 
 impl Place {
-    /// Whether a congestion point wants to see what comes.
+    /// Whether no congestion point wants to see a frame that finds nobody waiting.
     #[inline]
-    fn is_watched(&self) -> bool {
-        self.watcher.is_some() || self.sampler.is_some()
+    fn lets_pass(&self, length: u64) -> bool {
+        self.watcher.is_none() && self.sampler.as_ref().is_none_or(|sampler| sampler.ignores(length))
     }
 
     /// Mean and peak held, notifications and drops, since the last sample.
@@ -333,8 +333,8 @@ impl Switch {
             && matches!(port.turns, Turns::Strict)
             && port.sender.is_idle(class, net.now)
             && self.ports[input].sender.up
-            && !place.is_watched()
-            && !from.is_watched()
+            && place.lets_pass(length)
+            && from.lets_pass(length)
             && self.waiting.has_room_for_passage(length, from.meter.level())
             && self.stops.stays_silent(input, class, length, from.meter.level());
         if goes {

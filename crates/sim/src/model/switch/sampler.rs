@@ -19,9 +19,17 @@ pub(super) struct Sampler {
     messages: (u16, u8),
     /// Frames marked since the last sample.
     marks: u64,
+    /// A frame that finds nothing and is no longer than this is of no interest.
+    ignored: u64,
 }
 
 impl Sampler {
+    /// Whether it need not see a frame that finds nobody waiting, and waits for nobody.
+    #[inline]
+    pub(super) fn ignores(&self, length: u64) -> bool {
+        length <= self.ignored
+    }
+
     /// Frames marked since the last sample, if it marks as ECN has it, instead of sending messages.
     pub(super) fn take_marks(&mut self) -> Option<u64> {
         matches!(self.point, Point::Ecn(..)).then(|| std::mem::take(&mut self.marks))
@@ -75,7 +83,13 @@ impl Switch {
             let entity = u64::from(self.id.0) << 32 | (queue as u64) << 1;
             let marking = plan.switches[self.id.0 as usize].marking;
             let point = Point::new(&plan.scheme, marking, Dice::new(seed, entity, stream::CONGESTION));
-            self.outputs[queue].sampler = point.map(|point| Box::new(Sampler { point, messages, marks: 0 }));
+            // A queue up to the lower threshold marks nothing, and draws nothing.
+            let ignored = match (&point, marking) {
+                (Some(Point::Ecn(..)), Some(marking)) => marking.curve.low.get(),
+                _ => 0,
+            };
+            self.outputs[queue].sampler =
+                point.map(|point| Box::new(Sampler { point, messages, marks: 0, ignored }));
         }
     }
 
