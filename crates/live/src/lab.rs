@@ -1,6 +1,6 @@
 //! Network namespaces joined by veth pairs: made for an experiment, gone after it, whatever became of the process.
 //!
-//! Names start with [`PREFIX`] and the number of the process that made them. Those whose process is gone are taken away
+//! Names start with [`PREFIX`] and the process that made them: its number and when it started. Those whose process is gone are taken away
 //! before anything new is made, so that even what a killed process left does not stay.
 
 use crate::device::sys;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-/// What every namespace of ours is called, before the number of its process.
+/// What every namespace of ours is called, before its process.
 pub const PREFIX: &str = "quell-lab-";
 
 /// Where `ip` keeps the names of namespaces.
@@ -86,7 +86,7 @@ impl Lab {
         clean();
         let mut lab = Lab { spaces: Vec::new() };
         for name in names {
-            let space = format!("{PREFIX}{}-{name}", std::process::id());
+            let space = lab.space(name);
             ip(&["netns", "add", &space])?;
             lab.spaces.push(space);
         }
@@ -138,7 +138,7 @@ impl Lab {
 
     /// The whole name of a namespace.
     pub fn space(&self, name: &str) -> String {
-        format!("{PREFIX}{}-{name}", std::process::id())
+        Process::own().space(name)
     }
 }
 
@@ -155,26 +155,48 @@ impl Drop for Lab {
 pub fn clean() -> usize {
     let Ok(names) = fs::read_dir(NAMES) else { return 0 };
     let names = names.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let stale = names.filter(|name| owner(name).is_some_and(|process| !is_alive(process)));
+    let stale = names.filter(|name| owner(name).is_some_and(|process| !process.is_alive()));
     stale.filter(|space| ip(&["netns", "del", space]).is_ok()).count()
 }
 
-/// The process that made a namespace, if it is one of ours.
-fn owner(name: &str) -> Option<u32> {
-    let (process, _) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    process.parse().ok()
+/// A process, told from a later one of the same number by when it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Process {
+    number: u32,
+    /// In ticks since the machine started.
+    started: u64,
 }
 
-fn is_alive(process: u32) -> bool {
-    // A number is used again one day: only a process of our name counts.
-    let Ok(command) = fs::read(format!("/proc/{process}/cmdline")) else { return false };
-    let own = fs::read("/proc/self/cmdline").unwrap_or_default();
-    let program = |line: &[u8]| {
-        let first = line.split(|octet| *octet == 0).next().unwrap_or_default();
-        first.rsplit(|octet| *octet == b'/').next().unwrap_or_default().to_vec()
-    };
-    let name = program(&command);
-    name == program(&own) || name.starts_with(b"quell")
+impl Process {
+    /// The one that has this number now, if there is one.
+    fn of(number: u32) -> Option<Process> {
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+        // The second field is a name in brackets, and may hold anything; the start is the twentieth behind it.
+        let (_, rest) = stat.rsplit_once(')')?;
+        let started = rest.split_whitespace().nth(19)?.parse().ok()?;
+        Some(Process { number, started })
+    }
+
+    fn own() -> Process {
+        let number = std::process::id();
+        Process::of(number).unwrap_or(Process { number, started: 0 })
+    }
+
+    fn is_alive(self) -> bool {
+        Process::of(self.number) == Some(self)
+    }
+
+    /// What a namespace of this process is called.
+    fn space(self, name: &str) -> String {
+        format!("{PREFIX}{}-{}-{name}", self.number, self.started)
+    }
+}
+
+/// The process that made a namespace, if it is one of ours.
+fn owner(name: &str) -> Option<Process> {
+    let mut parts = name.strip_prefix(PREFIX)?.splitn(3, '-');
+    let (number, started) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    parts.next().map(|_| Process { number, started })
 }
 
 /// Whether the process has root's rights.
@@ -199,14 +221,17 @@ mod tests {
 
     #[test]
     fn a_namespace_of_ours_tells_its_process() {
-        assert_eq!(owner("quell-lab-4242-nic"), Some(4242));
-        assert_eq!(owner("quell-lab-x-nic"), None);
+        assert_eq!(owner("quell-lab-4242-17-nic"), Some(Process { number: 4242, started: 17 }));
+        assert_eq!(owner(&Process::own().space("a-b")), Some(Process::own()));
+        assert_eq!(owner("quell-lab-4242-nic"), None);
         assert_eq!(owner("somebody-else"), None);
     }
 
     #[test]
     fn this_process_is_alive_and_an_absurd_one_is_not() {
-        assert!(is_alive(std::process::id()));
-        assert!(!is_alive(u32::MAX));
+        let own = Process::own();
+        assert!(own.started > 0 && own.is_alive());
+        assert!(!Process { started: own.started - 1, ..own }.is_alive(), "an earlier one of the same number");
+        assert!(!Process { number: u32::MAX, ..own }.is_alive());
     }
 }

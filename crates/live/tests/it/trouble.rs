@@ -71,7 +71,7 @@ fn a_lab_leaves_nothing_behind_and_takes_away_what_dead_processes_left() {
     let own = lab.space("xa");
     assert!(names().contains(&own));
     // Of a process that cannot be: numbers end below this one.
-    let stale = format!("{PREFIX}4194999-old");
+    let stale = format!("{PREFIX}4194999-1-old");
     assert!(Command::new("ip").args(["netns", "add", &stale]).status().unwrap().success());
     assert!(clean() >= 1);
     assert!(!names().contains(&stale) && names().contains(&own));
