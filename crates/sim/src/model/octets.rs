@@ -11,6 +11,7 @@ mod cim;
 use super::frame::{Body, Frame, MARKED};
 use super::net::{Flow, Net};
 use crate::scenario::plan_isolation::CIM_PORT;
+use core::net::Ipv4Addr;
 use quell_proto::units::{Instant, Priority};
 use quell_proto::wire::{
     self, AnyFrame, Bth, CnTag, Cnm, CnmFrame, CnpFrame, CpId, Dscp, Ecn, Envelope, EtherType, Excerpt,
@@ -18,7 +19,6 @@ use quell_proto::wire::{
     QueueDifference, RoceFrame, Tags, U24, VlanId, VlanKind, VlanTag,
 };
 use quell_record::Tap;
-use core::net::Ipv4Addr;
 
 /// Room for the longest frame.
 const ROOM: usize = 16_384;

@@ -4,11 +4,11 @@ use super::{Body, Frame, Net, ROOM, address, emit, meant, payload};
 use crate::model::frame::UNTAGGED;
 use crate::scenario::plan::CimForm;
 use crate::scenario::plan_isolation::CIM_PORT;
+use core::net::Ipv6Addr;
 use quell_proto::wire::{
     AnyFrame, Carriage, Change, Cim, CimFrame, Dscp, Ecn, Envelope, IpEnds, IpHeader, MacAddr, MsduStart,
     Tags, Udp, VlanId,
 };
-use core::net::Ipv6Addr;
 
 /// How a frame of the flow that a message is about begins, from its EtherType on.
 pub(super) fn excerpt(frame: &Frame, most: u16, net: &Net) -> Result<Vec<u8>, String> {

@@ -36,7 +36,7 @@ fn an_unknown_key_is_refused_with_what_is_near() {
     ");
     assert_snapshot!(instead("hosts = 4", "hosts = 4\nset_point = \"1kB\""), @"
     a.toml:7: there is no key `topology.set_point`
-    hint: there is `scheme.set_point`
+    hint: there is `scheme.set_point` or `switch.isolation.set_point`
     ");
     assert_snapshot!(instead("kind = \"qcn\"", "kind = \"qcn\"\nqcn.weight = 2"), @"
     a.toml:14: there is no key `scheme.qcn`
@@ -386,7 +386,7 @@ fn a_claim_is_about_something_that_is_there() {
     ");
     assert_snapshot!(instead("jain(throughput)", "jain(thruput)"), @"
     a.toml:20: `expect.0.metric` is `jain(thruput)`: there is no metric `thruput`
-    hint: the metrics are: throughput, send-rate, demand-share, delivered-share, throughput-cv, arrival-rate, arrival-cv, queue, queue-peak, queue-low, queue-deviation, period, … (37 in all)
+    hint: the metrics are: throughput, send-rate, demand-share, delivered-share, throughput-cv, arrival-rate, arrival-cv, queue, queue-peak, queue-low, queue-deviation, period, … (41 in all)
     ");
     assert_snapshot!(instead("jain(throughput)", "utilisation\"\nof = \"flow:h1->h4"), @"a.toml:21: `expect.0.of`: this is not measured on a flow, only on a port");
     assert_snapshot!(instead("at_least = 0.9", "at_least = \"2Gb/s\""), @"a.toml:21: `expect.0.at_least` is `2Gb/s`: expected a share such as 85% or 1/128, found a rate");
@@ -827,7 +827,7 @@ fn pauses_that_can_close_a_circle_are_warned_of() {
     };
     assert_snapshot!(warned(&pausing(&ring(5), "+2")), @"
     a.toml:3: frames of priority 0 can wait for each other in a circle: s1->s2, s2->s3, s3->s4, s4->s5, s5->s1
-    hint: if all of them are paused at once, they stay so; routes without a circle cannot, nor a priority that may be dropped
+    hint: if all of them are paused at once, they stay so; routes without a circle cannot, nor a priority that may be dropped; where it is meant, `run.deadlock` says so
     ");
     assert_snapshot!(warned(&pausing(&ring(5), "+1")), @"");
     let clos = pausing("kind = \"clos\"\nleaves = 4\nspines = 2\nhosts = 1", "any");
@@ -835,9 +835,9 @@ fn pauses_that_can_close_a_circle_are_warned_of() {
     assert_snapshot!(warned(&format!("{clos}{}", fails("l1-s1"))), @"");
     assert_snapshot!(warned(&format!("{clos}{}{}", fails("l1-s1"), fails("l2-s2"))), @"
     a.toml:3: frames of priority 0 can wait for each other in a circle from 500us on: l3->s1, s1->l4, l4->s2, s2->l3
-    hint: if all of them are paused at once, they stay so; routes without a circle cannot, nor a priority that may be dropped
+    hint: if all of them are paused at once, they stay so; routes without a circle cannot, nor a priority that may be dropped; where it is meant, `run.deadlock` says so
     a.toml:3: frames of priority 0 can wait for each other in a circle from 500us on: s1->l3, l3->s2, s2->l4, l4->s1
-    hint: if all of them are paused at once, they stay so; routes without a circle cannot, nor a priority that may be dropped
+    hint: if all of them are paused at once, they stay so; routes without a circle cannot, nor a priority that may be dropped; where it is meant, `run.deadlock` says so
     ");
 }
 
