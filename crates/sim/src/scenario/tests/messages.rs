@@ -208,7 +208,7 @@ fn a_missing_key_is_asked_for() {
     ");
     assert_snapshot!(instead("to = \"h4\"", ""), @"
     a.toml:15: `traffic.0.to` is missing
-    hint: it is a name or a list of names: The receivers: a host; `any` for all others; a list; `+4` for the host four places on, counted round; or `permutation` for one other host each, scrambled. With several, each frame draws one.
+    hint: it is a name or a list of names: The receivers: a host; `any` for all others; a list; `+4` for the host four places on, counted round; or `permutation` for one other host each, which every seed draws for itself. With several, each frame draws one.
     ");
     assert_snapshot!(said("title = \"t\"\nrun.length = \"1ms\"\ntopology = { kind = \"star\", hosts = 2 }"), @"
     a.toml: nothing is sent
