@@ -413,7 +413,7 @@ pub(super) const KEYS: &[Key] = &[
     key("traffic", "from", Form::Names, Required, "The senders: a host, a list of hosts, or `*` for all.").when(FRAMED),
     key("traffic", "from", Form::Names, By("*"), "The hosts that take part: a list of hosts, or `*` for all.").when(DEALT),
     key("traffic", "from", Form::Names, By("*"), "The members, in the order of the ring: a list of hosts, or `*` for all.").when(COLLECTIVE),
-    key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; `+4` for the host four places on, counted round; or `permutation` for one other host each, scrambled. With several, each frame draws one.").when(FRAMED),
+    key("traffic", "to", Form::Names, Required, "The receivers: a host; `any` for all others; a list; `+4` for the host four places on, counted round; or `permutation` for one other host each, which every seed draws for itself. With several, each frame draws one.").when(FRAMED),
     key("traffic", "each", Form::Flag, By("false"), "Whether each receiver has a source of its own, instead of sharing one.").when(FRAMED),
     key("traffic", "multicast", Form::Flag, By("false"), "Whether each frame goes to all receivers, copied where their ways part, instead of to one of them. Each receiver has a flow; they share queue and limiter.").when(FRAMED),
     key("traffic", "name", Form::Text, Optional("`from->to`"), "What the flow is called, if there is just one; of a multicast, what stands before `->` and the receiver.").when(FRAMED),

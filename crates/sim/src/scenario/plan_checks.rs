@@ -448,7 +448,8 @@ fn headroom_missing(
     log: &mut Log,
 ) {
     let room = room(link, longest);
-    if stop + room <= memory {
+    // That no frame fits is said by itself.
+    if stop + room <= memory || memory < longest {
         return;
     }
     let [a, b] = link.ends.map(|end| plan.name(end));
@@ -458,6 +459,9 @@ fn headroom_missing(
         stop + room,
         section.path_of(memory_key),
     );
+    if log.problems.iter().any(|problem| problem.message == message) {
+        return; // Links and switches that are alike lack the same.
+    }
     let on_the_way = Bytes::new(2 * link.rate.carries_in(link.delay).get());
     let hint = match memory.get().checked_sub(room.get()).filter(|most| *most > 0) {
         Some(most) => format!("stop at {} or below, or give it {}", Bytes::new(most), stop + room),

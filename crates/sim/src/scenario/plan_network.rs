@@ -117,7 +117,7 @@ fn spec(section: &Section, links: &[Section], link: Line, files: Files<'_>, log:
             Spec::NTree { arity: u32::try_from(arity).ok()?, levels: u32::try_from(levels).ok()? }
         }
         "rack" => Spec::Rack(rack(section, link, log)?),
-        "dragonfly" => Spec::Dragonfly(dragonfly(section, log)?),
+        "dragonfly" => Spec::Dragonfly(dragonfly(section, link, log)?),
         _ => graph(section, links, link, log)?,
     })
 }
@@ -133,7 +133,11 @@ fn rack(section: &Section, link: Line, log: &mut Log) -> Option<Rack> {
     let leaves = racks * each;
     if leaves > spine_ports {
         let message = format!(
-            "{racks} racks of {each} leaves are {leaves} leaves, and a spine has {spine_ports} ports for them"
+            "{} of {} are {}, and a spine has {} for them",
+            so_many(racks, "rack", "racks"),
+            so_many(each, "leaf", "leaves"),
+            so_many(leaves, "leaf", "leaves"),
+            so_many(spine_ports, "port", "ports")
         );
         let stated = ["racks", "leaves"].into_iter().find(|key| section.is_stated(key));
         log.wrong(section.origin_of(stated.unwrap_or("spine_ports")), message)
@@ -143,11 +147,12 @@ fn rack(section: &Section, link: Line, log: &mut Log) -> Option<Rack> {
     let servers = u128::from(link.rate.bps()) * u128::from(ports);
     if spines == 0 {
         let message = format!(
-            "`{}` is 0: a leaf takes in {} by {ports} ports and has no way to pass them on",
+            "`{}` is 0: a leaf takes in {} by {} and has no way to pass them on",
             section.path_of("spines"),
-            rate(servers)
+            for_people(servers),
+            so_many(ports, "port", "ports")
         );
-        let needed = servers.div_ceil(u128::from(uplink.rate.bps()));
+        let needed = uplinks_for(servers, &cells, uplink.rate);
         log.wrong(section.origin_of("spines"), message)
             .hint(format!("{needed} uplinks of {} carry as much", uplink.rate));
     } else {
@@ -186,9 +191,11 @@ fn rack_hosts(section: &Section, leaves: u32, ports: u32, log: &mut Log) -> Opti
     let room = leaves as usize * ports as usize;
     if names.len() > room {
         let message = format!(
-            "`{}` names {} hosts, and {leaves} leaves with {ports} ports each have room for {room}",
+            "`{}` names {} hosts, and there is room for {room}: {} with {} each",
             section.path_of("hosts"),
-            names.len()
+            names.len(),
+            so_many(leaves, "leaf", "leaves"),
+            so_many(ports, "port", "ports")
         );
         log.wrong(section.origin_of("hosts"), message);
         return None;
@@ -217,8 +224,8 @@ fn few_enough(section: &Section, key: &'static str, leaves: u32, ports: u32, log
     }
 }
 
-/// A Dragonfly whose parts can work together. That it blocks is what it is for.
-fn dragonfly(section: &Section, log: &mut Log) -> Option<Dragonfly> {
+/// A Dragonfly whose parts can work together. That it blocks between routers is what it is for.
+fn dragonfly(section: &Section, link: Line, log: &mut Log) -> Option<Dragonfly> {
     let count = |key| section.count(key).and_then(|count| u32::try_from(count).ok());
     let before = log.problems.len();
     let (groups, routers, ports) = (count("groups")?, count("routers")?, count("ports")?);
@@ -232,6 +239,16 @@ fn dragonfly(section: &Section, log: &mut Log) -> Option<Dragonfly> {
         cells: cells(section, ["router.input_buffer", "router.output_buffer", "router.latency"], log)?,
     };
     few_enough(section, "groups", groups * routers, ports, log);
+    let servers = u128::from(link.rate.bps()) * u128::from(ports);
+    if u128::from(parts.uplink.rate.bps()) < servers {
+        let message = format!(
+            "a leaf blocks: it takes in {} by {} and has one uplink of {}",
+            for_people(servers),
+            so_many(ports, "port", "ports"),
+            parts.uplink.rate
+        );
+        log.warn(section.origin_of("uplink.rate"), message, "what is to block are the links between routers");
+    }
     (log.problems.len() == before).then(|| Dragonfly { hosts: everywhere(groups * routers, ports), ..parts })
 }
 
@@ -277,22 +294,39 @@ fn oversubscribed(
     let whole = u128::from((cells.payload + cells.header).get());
     let carried = u128::from(uplink.bps()) * u128::from(uplinks) * u128::from(cells.payload.get()) / whole;
     if carried < servers {
-        let plural = if uplinks == 1 { "" } else { "s" };
+        let thousandths = (carried * 1000 + servers / 2) / servers;
         let message = format!(
-            "the fabric blocks: a leaf takes in {} by {ports} ports and passes on {} by {uplinks} uplink{plural}, headers \
-             of cells left out, {}%",
-            rate(servers),
-            rate(carried),
-            carried * 100 / servers
+            "the fabric blocks: a leaf takes in {} by {} and passes on {} by {}, headers of cells left out, {}.{}%",
+            for_people(servers),
+            so_many(ports, "port", "ports"),
+            for_people(carried),
+            so_many(uplinks, "uplink", "uplinks"),
+            thousandths / 10,
+            thousandths % 10
         );
-        let needed = (servers * whole).div_ceil(u128::from(uplink.bps()) * u128::from(cells.payload.get()));
+        let needed = uplinks_for(servers, cells, uplink);
         log.warn(section.origin_of("spines"), message, format!("{needed} uplinks of {uplink} do not block"));
     }
 }
 
-/// A rate for people, rounded down to whole megabits.
-fn rate(bps: u128) -> Rate {
-    Rate::from_bps(u64::try_from(bps / 1_000_000 * 1_000_000).unwrap_or(u64::MAX))
+/// How many uplinks carry so much besides the headers of cells.
+fn uplinks_for(servers: u128, cells: &Cells, uplink: Rate) -> u128 {
+    let whole = u128::from((cells.payload + cells.header).get());
+    (servers * whole).div_ceil(u128::from(uplink.bps()) * u128::from(cells.payload.get()))
+}
+
+fn so_many(count: u32, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
+/// A rate for people, rounded to a tenth of the larger unit that fits.
+fn for_people(bps: u128) -> String {
+    let (unit, name) = if bps < 1_000_000_000 { (1_000_000, "Mb/s") } else { (1_000_000_000, "Gb/s") };
+    let tenths = (bps * 10 + unit / 2) / unit;
+    match tenths % 10 {
+        0 => format!("{}{name}", tenths / 10),
+        rest => format!("{}.{rest}{name}", tenths / 10),
+    }
 }
 
 fn numbered(first: u64, count: u64) -> Vec<String> {

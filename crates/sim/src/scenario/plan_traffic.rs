@@ -4,10 +4,11 @@ use super::keys::MOST_TIME;
 use super::plan::{Flow, FlowId, HostId, NodeId, Pattern, Source};
 use super::plan_network::{Files, Names};
 use super::problem::{Log, suggest};
-use super::redraw::{Recipe, Redraw};
+use super::redraw::{Recipe, Redraw, What};
 use super::section::Section;
 use crate::model::stream;
 use crate::topology::Network;
+use crate::traffic::flows;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use std::collections::BTreeMap;
 
@@ -81,8 +82,11 @@ impl Traffic {
         let stagger = section.time("stagger")?;
         let name = section.text("name");
         let mut begun = 0u64;
+        let (first_flow, first_source) = (self.flows.len(), self.sources.len());
+        let ring =
+            (section.names("to")? == ["permutation"]).then(|| flows::ring(setting.lines.len(), setting.seed));
         for from in senders.hosts {
-            let receivers = receivers(section, from, senders.all, setting, log)?;
+            let receivers = receivers(section, from, senders.all, ring.as_deref(), setting, log)?;
             if self.flows.len() + receivers.len() > MOST_FLOWS {
                 log.wrong(&section.origin, format!("`{}` makes more than {MOST_FLOWS} flows", section.path))
                     .hint("name fewer hosts, or let each send to a few");
@@ -147,6 +151,13 @@ impl Traffic {
             log.wrong(section.origin_of("name"), format!("more than one flow is named `{name}`"))
                 .hint("a name is for one flow; leave it out to name flows by their ends");
             return None;
+        }
+        if ring.is_some() {
+            let sources = self.sources[first_source..].to_vec();
+            let what = What::Permutation { sources, priorities, name: name.map(str::to_owned) };
+            let hosts = (0..u32::try_from(setting.lines.len()).ok()?).map(HostId).collect();
+            self.recipes.push(Recipe { hosts, lines: Vec::new(), start, stop, what });
+            self.redrawn.push(first_flow..self.flows.len());
         }
         Some(())
     }
@@ -283,6 +294,7 @@ fn receivers(
     section: &Section,
     from: HostId,
     all: bool,
+    ring: Option<&[HostId]>,
     setting: &Setting<'_>,
     log: &mut Log,
 ) -> Option<Vec<HostId>> {
@@ -296,12 +308,12 @@ fn receivers(
         }
         return Some(others);
     }
-    if names == ["permutation"] {
+    if let Some(ring) = ring {
         if count < 2 {
             log.wrong(section.origin_of("to"), "there is no other host to send to");
             return None;
         }
-        return Some(vec![shuffled(from, count)]);
+        return Some(vec![ring[from.0 as usize]]);
     }
     if let [places] = names
         && let Some(places) = places.strip_prefix('+')
@@ -330,16 +342,6 @@ fn receivers(
         return None;
     }
     Some(hosts)
-}
-
-/// Where a host sends in a scrambled permutation of all of them: one ring through all, in an order that looks random
-/// and is always the same.
-fn shuffled(from: HostId, count: u32) -> HostId {
-    let key = |host: u32| (stream::mix(u64::from(host) + 1), host);
-    let own = key(from.0);
-    // The next one in the order of keys; after the last, the first.
-    let next = (0..count).map(key).filter(|other| *other > own).min();
-    HostId(next.or_else(|| (0..count).map(key).min()).map_or(from.0, |(_, host)| host))
 }
 
 fn host(

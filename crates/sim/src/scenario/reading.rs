@@ -383,7 +383,7 @@ impl Sections {
         }
         let is_listed =
             |section: &Section| matches!(section.text("pattern"), Some("flows" | "incasts" | "trace"));
-        if self.traffic.iter().any(is_listed) {
+        if redraw.is_some() || self.traffic.iter().any(is_listed) {
             let order = traffic.number_by_sender();
             flow_sections = order.into_iter().map(|old| flow_sections[old]).collect();
         }
@@ -417,7 +417,7 @@ impl Sections {
             wire_check: request.wire_check,
         };
         let shortest = plan.scheme.shortest_frame();
-        let kept = plan.redraw.iter_mut().flat_map(|redraw| &mut redraw.sources);
+        let kept = plan.redraw.iter_mut().flat_map(|redraw| redraw.sources_mut());
         plan.sources.iter_mut().chain(kept).for_each(|source| source.pad_transfers(shortest));
         if !whole {
             return None; // Claims and changes name flows that may be the missing ones.

@@ -1,6 +1,6 @@
 //! Traffic that each seed of a run draws for itself.
 
-use super::plan::{Flow, HostId, Pattern, Plan, Source};
+use super::plan::{Flow, FlowId, HostId, Pattern, Plan, Source};
 use super::plan_flows::Sending;
 use super::plan_traffic::{Priorities, Traffic};
 use super::units::Ratio;
@@ -46,9 +46,20 @@ pub(super) enum What {
     },
     /// Permanent incasts.
     Incasts { count: usize, fan_in: usize, priorities: Priorities, frame: Bytes },
+    /// A permutation: the sources are the same, and whom they send to is drawn.
+    Permutation { sources: Vec<Source>, priorities: Priorities, name: Option<String> },
 }
 
 impl Redraw {
+    /// The sources that are known before anything is drawn.
+    pub(super) fn sources_mut(&mut self) -> impl Iterator<Item = &mut Source> {
+        let of_recipes = self.recipes.iter_mut().flat_map(|recipe| match &mut recipe.what {
+            What::Permutation { sources, .. } => sources.iter_mut(),
+            What::Flows { .. } | What::Incasts { .. } => [].iter_mut(),
+        });
+        self.sources.iter_mut().chain(of_recipes)
+    }
+
     /// Lets what is the same under every seed begin and end as it does in a plan, where flows are told to.
     pub(super) fn follow(&mut self, flows: &[Flow], sources: &[Source]) {
         let life = |source: &Source, flows: &[Flow]| {
@@ -110,6 +121,22 @@ impl Recipe {
                             multicast: false,
                         });
                     }
+                }
+            }
+            What::Permutation { sources, priorities, name: flow_name } => {
+                let ring = flows::ring(self.hosts.len(), draw);
+                for source in sources {
+                    let to = ring[source.host.0 as usize];
+                    let flow = FlowId(u32::try_from(traffic.flows.len()).ok()?);
+                    let pair = || format!("{}->{}", name(source.host), name(to));
+                    let name = traffic.unique(flow_name.clone().unwrap_or_else(pair));
+                    traffic.flows.push(Flow {
+                        name,
+                        from: source.host,
+                        to,
+                        priority: priorities.towards(to),
+                    });
+                    traffic.sources.push(Source { flows: vec![flow], ..source.clone() });
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Flows as a list: who sends how much to whom, from when on. Pure functions of parameters and a number to draw from.
 
 use super::{Sizes, exponential_ps, uniform};
+use crate::model::stream;
 use crate::scenario::plan::HostId;
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
@@ -34,6 +35,20 @@ pub fn deck(hosts: &[HostId], draw: u64) -> Vec<HostId> {
         deck.swap(last, chosen);
     }
     deck
+}
+
+/// Where each of so many hosts sends in a permutation of them: the next on one ring through all, in an order that a draw
+/// gives.
+pub fn ring(count: usize, draw: u64) -> Vec<HostId> {
+    // Draws are counted from 1, in the half that the numbers of hosts leave free.
+    let which = draw.wrapping_sub(1).rotate_left(32);
+    let mut order: Vec<u32> = (0..count).filter_map(|host| u32::try_from(host).ok()).collect();
+    order.sort_by_key(|host| (stream::mix((u64::from(*host) + 1) ^ which), *host));
+    let mut next = vec![HostId(0); order.len()];
+    for (host, after) in order.iter().zip(order.iter().cycle().skip(1)) {
+        next[*host as usize] = HostId(*after);
+    }
+    next
 }
 
 /// The first `count` groups of `size` hosts of a deck; fewer where it runs out.

@@ -103,6 +103,23 @@ fn each_seed_draws_its_own_flows_unless_a_number_is_stated() {
 }
 
 #[test]
+fn each_seed_draws_its_own_permutation() {
+    let own = plan(CLOS, "from = \"*\"\nto = \"permutation\"\nmessage = \"10kB\"");
+    assert!(*own.under(1) == own, "the plan is that of the first seed");
+    let others: Vec<_> = (2..10).map(|seed| own.under(seed)).collect();
+    for (seed, plan) in (2..).zip(&others) {
+        assert!(**plan == *own.under(seed));
+        let receivers: BTreeSet<_> = plan.flows.iter().map(|it| it.to).collect();
+        assert_eq!((plan.flows.len(), receivers.len()), (own.hosts.len(), own.hosts.len()));
+        assert!(plan.flows.iter().all(|it| it.from != it.to));
+        let sent = |plan: &Plan| plan.sources.iter().map(|it| (it.host, it.message)).collect::<Vec<_>>();
+        assert_eq!(sent(plan), sent(&own), "only the receivers differ");
+    }
+    let drawn: BTreeSet<Vec<_>> = others.iter().map(|it| it.flows.iter().map(|it| it.to).collect()).collect();
+    assert_eq!(drawn.len(), others.len(), "no two seeds draw the same");
+}
+
+#[test]
 fn incasts_are_greedy_for_good() {
     let plan = plan(CLOS, "pattern = \"incasts\"\nincasts = 2\nfan_in = 5");
     assert_eq!((plan.flows.len(), plan.sources.len()), (10, 10));

@@ -57,7 +57,7 @@ fn a_fabric_whose_parts_cannot_work_is_refused_with_the_arithmetic() {
     assert_snapshot!(said(&rack("")), @"nothing");
     assert_snapshot!(said(&rack("spines = 0")), @"
     a.toml:7: `topology.spines` is 0: a leaf takes in 50Gb/s by 5 ports and has no way to pass them on
-    hint: 2 uplinks of 25Gb/s carry as much
+    hint: 3 uplinks of 25Gb/s carry as much
     ");
     assert_snapshot!(said(&rack("racks = 5")), @"
     a.toml:7: 5 racks of 32 leaves are 160 leaves, and a spine has 136 ports for them
@@ -88,13 +88,40 @@ fn a_fabric_whose_parts_cannot_work_is_refused_with_the_arithmetic() {
 #[test]
 fn a_fabric_that_blocks_is_allowed_and_says_how_much() {
     assert_snapshot!(warned(&rack("spines = 1")), @"
-    a.toml:7: the fabric blocks: a leaf takes in 50Gb/s by 5 ports and passes on 24242Mb/s by 1 uplink, headers of cells left out, 48%
+    a.toml:7: the fabric blocks: a leaf takes in 50Gb/s by 5 ports and passes on 24.2Gb/s by 1 uplink, headers of cells left out, 48.5%
     hint: 3 uplinks of 25Gb/s do not block
     ");
     assert_snapshot!(warned(&rack("spines = 20\nlink.rate = \"100Gb/s\"")), @"
-    a.toml:7: the fabric blocks: a leaf takes in 500Gb/s by 5 ports and passes on 484848Mb/s by 20 uplinks, headers of cells left out, 96%
+    a.toml:7: the fabric blocks: a leaf takes in 500Gb/s by 5 ports and passes on 484.8Gb/s by 20 uplinks, headers of cells left out, 97.0%
     hint: 21 uplinks of 25Gb/s do not block
     ");
+}
+
+#[test]
+fn a_leaf_of_a_dragonfly_that_blocks_is_warned_of() {
+    let dragonfly = |uplink: &str| {
+        rack(&format!("groups = 2\nrouters = 2\nports = 4\nuplink.rate = \"{uplink}\""))
+            .replace("\"rack\"", "\"dragonfly\"")
+    };
+    assert_snapshot!(warned(&dragonfly("40Gb/s")), @"");
+    assert_snapshot!(warned(&dragonfly("25Gb/s")), @"
+    a.toml:10: a leaf blocks: it takes in 40Gb/s by 4 ports and has one uplink of 25Gb/s
+    hint: what is to block are the links between routers
+    ");
+}
+
+#[test]
+fn a_memory_that_is_too_small_for_every_leaf_is_said_once() {
+    let small = |memory: &str| {
+        rack(&format!(
+            "[switch]\ninput_memory = \"{memory}\"\noutput.buffer = \"150kB\"\npause = {{ mode = \"pause\", stop = \"110kB\", go = \"44kB\" }}"
+        ))
+        .replace("switch.output.buffer = \"150kB\"\n", "")
+    };
+    for memory in ["1kB", "111kB"] {
+        let said = said(&small(memory));
+        assert_eq!(said.matches("a.toml:").count(), 1, "{said}");
+    }
 }
 
 #[test]
@@ -208,7 +235,7 @@ fn a_missing_key_is_asked_for() {
     ");
     assert_snapshot!(instead("to = \"h4\"", ""), @"
     a.toml:15: `traffic.0.to` is missing
-    hint: it is a name or a list of names: The receivers: a host; `any` for all others; a list; `+4` for the host four places on, counted round; or `permutation` for one other host each, scrambled. With several, each frame draws one.
+    hint: it is a name or a list of names: The receivers: a host; `any` for all others; a list; `+4` for the host four places on, counted round; or `permutation` for one other host each, which every seed draws for itself. With several, each frame draws one.
     ");
     assert_snapshot!(said("title = \"t\"\nrun.length = \"1ms\"\ntopology = { kind = \"star\", hosts = 2 }"), @"
     a.toml: nothing is sent
