@@ -133,7 +133,7 @@ pub(crate) struct MapArgs {
 pub(crate) struct FluidArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// How long to follow it [default: 100ms, or the scenario's length]
+    /// How long to follow it [default: 100ms or more, until it has settled; the scenario's length]
     #[arg(long, value_name = "TIME")]
     pub(crate) span: Option<String>,
     #[command(flatten)]

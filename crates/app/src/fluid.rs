@@ -152,25 +152,31 @@ impl Hot {
             let served = it.services(plan).unwrap_or_default();
             let wire = plan.links[it.link].rate.bps() as f64;
             let least = served.iter().map(|it| it.capacity).fold(wire, f64::min);
-            let demand = it.demand(plan).map_or(0.0, |rate| rate.min(wire) * it.flows.len() as f64);
-            if least > 0.0 { demand / least } else { 0.0 }
+            let offered: f64 = it.demands(plan).iter().map(|rate| rate.min(wire)).sum();
+            if least > 0.0 { offered / least } else { 0.0 }
         };
-        let hottest = candidates.into_iter().max_by(|a, b| overload(a).total_cmp(&overload(b)));
-        match hottest {
-            Some(hot) if overload(&hot) > 1.0 => Ok(hot),
-            _ => Err("no port towards a host is sent more than it can carry".to_owned()),
-        }
+        // A port that a model can follow comes first; of one that none can, the caller learns why.
+        let key = |it: &Hot| (it.demand(plan).is_ok() && it.services(plan).is_ok(), overload(it));
+        let overloaded = candidates.into_iter().map(|it| (key(&it), it)).filter(|(key, _)| key.1 > 1.0);
+        let hottest = overloaded.max_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let none = || "no port towards a host is sent more than it can carry".to_owned();
+        hottest.map(|(_, hot)| hot).ok_or_else(none)
     }
 
-    /// Bits per second that each flow has to send; infinite if it takes what it can get.
-    fn demand(&self, plan: &Plan) -> Result<f64, String> {
+    /// Bits per second that each of its flows has to send; infinite if it takes what it can get.
+    fn demands(&self, plan: &Plan) -> Vec<f64> {
         let catalog = plan.catalog();
         let first = catalog.len() - plan.flows.len();
         let of = |flow: &FlowId| match catalog.entities[first + flow.0 as usize].kind {
             EntityKind::Flow { demand_bps, .. } => demand_bps.map_or(f64::INFINITY, |it| it as f64),
             _ => 0.0,
         };
-        let demands: Vec<f64> = self.flows.iter().map(of).collect();
+        self.flows.iter().map(of).collect()
+    }
+
+    /// What each flow has to send, in bits per second, if that is the same for all; else why there is no such number.
+    fn demand(&self, plan: &Plan) -> Result<f64, String> {
+        let demands = self.demands(plan);
         let (least, most) =
             demands.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), it| (l.min(*it), m.max(*it)));
         if self.flows.is_empty() {

@@ -2,9 +2,14 @@
 
 use crate::fluid::Fluid;
 use quell_record::claim::{FigureKind, FigureSpec};
+use quell_record::{EntityClass, Quantity, read_run};
+use quell_report::Unit;
 use quell_report::figure::{Body, Figure, Line};
 use quell_sim::scenario::Configuration;
+use quell_sim::scenario::plan::NodeId;
 use quell_theory::Trace;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// A model followed through the time of its configuration.
 struct Followed<'a> {
@@ -13,11 +18,13 @@ struct Followed<'a> {
     trace: Trace,
 }
 
-/// Draws the model of each configuration over the packets, where there is one, and says where there is none.
+/// Draws the model of each configuration over the packets, where there is one, and says where there is none, or where
+/// PAUSE, which no model knows, held its senders. `runs` are configurations and folders of recordings.
 pub(crate) fn draw(
     figures: &mut [Figure],
     specs: &[FigureSpec],
     configurations: &[&Configuration],
+    runs: &[(String, PathBuf)],
 ) -> Vec<String> {
     let mut notes = Vec::new();
     let mut followed = Vec::new();
@@ -27,7 +34,11 @@ pub(crate) fn draw(
             Ok(Followed { configuration, fluid, trace })
         });
         match found {
-            Ok(it) => followed.push(it),
+            Ok(it) => {
+                let dir = runs.iter().find(|(name, _)| *name == configuration.name).map(|(_, dir)| dir);
+                notes.extend(dir.and_then(|dir| pause_note(&it, dir)));
+                followed.push(it);
+            }
             Err(why) => notes.push(format!("No fluid model for {}: {why}.", configuration.name)),
         }
     }
@@ -38,6 +49,29 @@ pub(crate) fn draw(
         }
     }
     notes
+}
+
+/// For how much of a run PAUSE held those who send to the model's port, in a sentence; `None` if it did not.
+fn pause_note(it: &Followed<'_>, dir: &Path) -> Option<String> {
+    let (manifest, recording) = read_run(dir).ok()?;
+    let plan = &it.configuration.plan;
+    let flows = plan.flows.iter().filter(|flow| it.fluid.flows.contains(&flow.name));
+    let senders: BTreeSet<&str> = flows.map(|flow| plan.name(NodeId::Host(flow.from))).collect();
+    let ports = recording.catalog.iter().filter(|(_, entity)| {
+        let from = entity.name.split_once("->").map(|(from, _)| from);
+        entity.class() == EntityClass::Port && from.is_some_and(|from| senders.contains(from))
+    });
+    let held: Vec<i64> = ports
+        .filter_map(|(port, _)| Some(recording.series(port, Quantity::PausedPs)?.iter().sum()))
+        .collect();
+    let all = recording.end().ps() as f64 * held.len() as f64;
+    let share = held.iter().sum::<i64>() as f64 / all;
+    (share > 0.0).then(|| {
+        let (name, seed) = (&it.configuration.name, manifest.run.seed);
+        let share = Unit::Fraction.show(share);
+        let port = &it.fluid.port;
+        format!("The fluid model of {name} knows no PAUSE, which held those who send to {port} for {share} of the time (seed {seed}).")
+    })
 }
 
 /// Adds one configuration's line, if the figure shows what the model has.

@@ -78,8 +78,10 @@ impl Admission {
     fn check(&self) -> Result<(), Outside> {
         positive("the offered rate", self.offered)?;
         positive("the service rate", self.service)?;
-        positive("the cost of holding", self.holding)?;
-        positive("the cost of turning away", self.refusal)?;
+        let load = self.offered / self.service;
+        weighable("the offered rate over the service rate", load)?;
+        weighable("the cost of holding", self.holding)?;
+        weighable("the cost of turning away", self.refusal)?;
         let room = self.room;
         within("the room", room as f64, (1..=MOST_ROOM).contains(&room), "1 to 100000 frames")?;
         Ok(())
@@ -156,6 +158,13 @@ impl Admission {
             Law::Quadratic => self.refusal * away * away / self.offered,
         }
     }
+}
+
+/// `value`, if products and differences of three such keep their digits. Policies are told apart by 1e-12 of a rate, so
+/// that beyond these bounds the answer would be made of rounding.
+fn weighable(what: &'static str, value: f64) -> Result<f64, Outside> {
+    positive(what, value)?;
+    within(what, value, (1e-6..=1e6).contains(&value), "0.000001 to 1000000")
 }
 
 #[cfg(test)]
@@ -248,6 +257,51 @@ mod tests {
     fn what_costs_nothing_to_refuse_is_outside() {
         let refused = Admission { refusal: 0.0, ..crowded(Law::Linear) }.solve().unwrap_err();
         assert_eq!(refused.to_string(), "the cost of turning away is 0; it must be more than zero");
+    }
+
+    #[test]
+    fn numbers_too_far_apart_to_be_weighed_are_outside() {
+        let base = crowded(Law::Quadratic);
+        for far in [1e7, 1e15, 1e20, 1e40, 1e300, 1e308, f64::INFINITY, f64::NAN, 1e-7] {
+            for problem in [
+                Admission { offered: far, ..base },
+                Admission { holding: far, ..base },
+                Admission { refusal: far, ..base },
+            ] {
+                let said = problem.solve().unwrap_err().to_string();
+                assert!(said.contains("it must be"), "{said}");
+            }
+        }
+        let said = Admission { offered: 1e20, ..base }.solve().unwrap_err().to_string();
+        assert_eq!(
+            said,
+            "the offered rate over the service rate is 100000000000000000000; it must be 0.000001 to 1000000"
+        );
+    }
+
+    #[test]
+    fn at_the_ends_of_what_can_be_weighed_every_number_is_one() {
+        let ends = [1e-6, 1e6];
+        for (offered, holding, refusal, law) in ends.into_iter().flat_map(|offered| {
+            let rest = ends.into_iter().flat_map(|it| ends.map(|other| (it, other)));
+            rest.flat_map(move |(holding, refusal)| {
+                [Law::Linear, Law::Quadratic].map(|law| (offered, holding, refusal, law))
+            })
+        }) {
+            let policy = Admission { offered, holding, refusal, law, ..crowded(law) }.solve().unwrap();
+            let sum: f64 = policy.distribution.iter().sum();
+            let what = format!("{offered} {holding} {refusal} {law:?}");
+            assert!(policy.cost.is_finite() && policy.cost >= 0.0, "{what}: {}", policy.cost);
+            assert!((sum - 1.0).abs() < 1e-9 && policy.rates.iter().all(|it| it.is_finite()), "{what}");
+            // No constant rate does better.
+            for share in [0.0, 0.5, 1.0] {
+                let problem = Admission { offered, holding, refusal, law, ..crowded(law) };
+                let mut rates = vec![offered * share; problem.room + 1];
+                rates[problem.room] = 0.0;
+                let other = problem.weigh(rates).cost;
+                assert!(policy.cost <= other * (1.0 + 1e-6), "{what}: {} against {other}", policy.cost);
+            }
+        }
     }
 
     proptest! {

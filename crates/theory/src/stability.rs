@@ -157,8 +157,9 @@ impl Stability {
 
     /// By what factor the gain could grow until the loop does: where the phase first falls through half a turn.
     pub fn gain_margin(&self) -> Option<Margin> {
-        // From where the sweep begins the phase must be followed without a jump.
-        let sweep = self.bode(FREQUENCIES.0, FREQUENCIES.1, 8000);
+        // From where the sweep begins the phase must be followed without a jump, and the delay must not have turned it yet.
+        let from = if self.delay > 0.0 { FREQUENCIES.0.min(1e-3 / self.delay) } else { FREQUENCIES.0 };
+        let sweep = self.bode(from, FREQUENCIES.1, 8000);
         let falls = sweep.windows(2).find(|it| it[0].phase > -PI && it[1].phase <= -PI)?;
         let (from, to) = (falls[0], falls[1]);
         let share = (from.phase + PI) / (from.phase - to.phase);

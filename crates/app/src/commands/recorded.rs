@@ -63,9 +63,12 @@ pub(super) fn run_dir(args: &RecordedArgs) -> Result<PathBuf, Failure> {
     Ok(found)
 }
 
-/// The flow of this name.
+/// The flow of this name. Where others of the same ends have it with a number behind, that is said: it is one of them.
 pub(super) fn find_flow(catalog: &Catalog, name: &str) -> Result<EntityId, Failure> {
     if let Some(flow) = catalog.find(EntityClass::Flow, name) {
+        if let Some(note) = shared_name(catalog, name) {
+            out::note(&note);
+        }
         return Ok(flow);
     }
     let of_class = |class| names_of(catalog, class);
@@ -76,6 +79,19 @@ pub(super) fn find_flow(catalog: &Catalog, name: &str) -> Result<EntityId, Failu
         return Err(Failure::invalid(message).hint(hint));
     }
     Err(Failure::invalid(message).hint(near(name, &flows)))
+}
+
+/// That other flows share a name but for the number behind it, in a sentence.
+fn shared_name(catalog: &Catalog, name: &str) -> Option<String> {
+    let plain = |name: &str| match name.rsplit_once('#') {
+        Some((before, number)) if number.parse::<u32>().is_ok() => before.to_owned(),
+        _ => name.to_owned(),
+    };
+    let others = names_of(catalog, EntityClass::Flow).filter(|it| *it != name && plain(it) == plain(name));
+    let others: Vec<&str> = others.collect();
+    let verb = if others.len() == 1 { "goes" } else { "go" };
+    (!others.is_empty())
+        .then(|| format!("note: this is `{name}` alone; {} {verb} between the same ends", listed(&others)))
 }
 
 /// The names of all entities of a sort.

@@ -39,9 +39,10 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let runs = runner::run_all(&jobs, threads(args.threads), &watch, &progress);
     progress.clear();
     let captures = asked.map(|asked| capture::make(&asked, &jobs, &runs, threads(args.threads), &watch));
+    let dirs: Vec<_> = runs.iter().map(|run| (run.configuration.clone(), run.dir.clone())).collect();
     let mut results = prepared.results(chosen.len(), runs);
     if args.overlay == Some(Overlay::Fluid) {
-        let notes = overlay::draw(&mut results.report.figures, &prepared.scenario().figures, &chosen);
+        let notes = overlay::draw(&mut results.report.figures, &prepared.scenario().figures, &chosen, &dirs);
         notes.iter().for_each(|note| out::note(note));
         results.report.warnings.extend(notes);
     }

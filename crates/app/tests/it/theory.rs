@@ -6,8 +6,8 @@ use quell_sim::scenario::{self, Request};
 
 /// Scenarios whose targets a model gave, and how many those are.
 const MODELLED: [(&str, &str, usize); 2] = [
-    ("theory/fluid", include_str!("../../../../scenarios/theory/fluid.toml"), 16),
-    ("theory/ecm", include_str!("../../../../scenarios/theory/ecm.toml"), 8),
+    ("theory/fluid", include_str!("../../../../scenarios/theory/fluid.toml"), 20),
+    ("theory/ecm", include_str!("../../../../scenarios/theory/ecm.toml"), 12),
 ];
 
 #[test]
@@ -63,6 +63,20 @@ fn margins_shrink_with_delay_and_are_gone_at_the_critical_one() {
 }
 
 #[test]
+fn a_loop_of_long_delay_has_margins_and_says_by_how_many_turns_it_is_late() {
+    let desk = Desk::new();
+    for delay in ["100ms", "1s"] {
+        let words = desk.quell(&format!("theory bode --flows 10 --delay {delay}"));
+        words.exits(0);
+        assert!(words.stdout.contains("whole turns late"), "{delay}: {words:?}");
+        assert!(!words.stdout.contains("gain margin    none"), "{delay}: {words:?}");
+        let document = desk.json(&format!("theory bode --flows 10 --delay {delay} --json"));
+        let gain = document["loops"][0]["gain_margin"]["margin"].as_f64().expect("a margin");
+        assert!(gain > 0.0 && gain < 1.0, "{delay}: far beyond the critical delay, {gain}");
+    }
+}
+
+#[test]
 fn what_has_no_answer_is_explained() {
     let desk = Desk::new();
     for (question, words) in [
@@ -85,6 +99,13 @@ fn what_has_no_answer_is_explained() {
         ("map --across delay=1us..1ms:1", "no number of steps"),
         ("map --across flows=1..9", "both axes are `flows`"),
         ("admission --refusal 0", "the cost of turning away is 0; it must be more than zero"),
+        (
+            "admission --offered 1e20",
+            "over the service rate is 100000000000000000000; it must be 0.000001 to 1000000",
+        ),
+        ("admission --holding 1e308", "it must be 0.000001 to 1000000"),
+        ("admission --refusal 1e300 --offered 1e10", "it must be 0.000001 to 1000000"),
+        ("fluid ibm/s1 --config ecm", "have different demands, and the model's are equal"),
         ("fluid qau/b2", "it has 5 switches, and the model has one queue"),
         ("fluid qau/b1 --config pause-only/2G/short", "it has no congestion control"),
         ("fluid qau/b1 --config outputs/2G/shrot", "there is no configuration `outputs/2G/shrot`"),
@@ -95,6 +116,20 @@ fn what_has_no_answer_is_explained() {
         assert!(did.stderr.contains(words), "{question}: {did:?}");
         assert_eq!(did.stdout, "", "{question}");
     }
+}
+
+#[test]
+fn a_model_is_followed_until_it_has_settled_and_says_if_it_has_not() {
+    let desk = Desk::new();
+    let late = &desk.json("theory fluid --json")["late"];
+    assert_eq!(late["settled"], true);
+    let (queue, load) = (late["queue_mean"].as_f64().unwrap(), late["load"].as_f64().unwrap());
+    assert!(queue > 20e3 && (0.98..1.02).contains(&load), "{late}");
+    let late = &desk.json("theory fluid --span 100ms --json")["late"];
+    assert_eq!(late["settled"], false, "{late}");
+    let words = desk.quell("theory fluid --span 100ms");
+    words.exits(0);
+    assert!(words.stdout.contains("no: the halves of this time differ"), "{words:?}");
 }
 
 #[test]
@@ -141,6 +176,10 @@ fn rates_and_queues_of_a_recording_are_correlated() {
     let short = desk.quell("theory correlation out --config qcn --flow h1->h3 --queue s1->h3 --lag 1ms");
     short.exits(2);
     assert!(short.stderr.contains("there are 4 values; at least 8 are needed"), "{short:?}");
+    let fine = desk.quell("theory correlation out --config qcn --flow h1->h3 --queue s1->h3 --lag 1us");
+    fine.exits(2);
+    assert!(fine.stderr.contains("`--lag` is 1us, and the recording has a sample every 100"), "{fine:?}");
+    assert!(fine.stderr.contains("take longer steps"), "{fine:?}");
 }
 
 #[test]

@@ -35,6 +35,22 @@ fn a_limited_flow_is_told_by_whose_notifications() {
 }
 
 #[test]
+fn a_name_that_several_flows_share_is_said_to_be_one_of_them() {
+    let desk = Desk::new();
+    let text = "title = \"a\"\nrun = { length = \"1ms\" }\ntopology = { kind = \"star\", hosts = 3 }\n\
+                [[traffic]]\nfrom = \"h1\"\nto = \"h2\"\n[[traffic]]\nfrom = \"h1\"\nto = \"h2\"\n[[traffic]]\nfrom = \"h3\"\nto = \"h2\"\n";
+    desk.write("twice.toml", text);
+    desk.quell("run twice.toml --out out --quiet").exits(0);
+    for (flow, other) in [("h1->h2", "h1->h2#2"), ("h1->h2#2", "h1->h2")] {
+        let did = desk.quell(&format!("why out/runs/default/seed-1 --flow {flow}"));
+        did.exits(0);
+        let note = format!("note: this is `{flow}` alone; {other} goes between the same ends");
+        assert!(did.stderr.contains(&note), "{did:?}");
+    }
+    assert_eq!(desk.quell("why out/runs/default/seed-1 --flow h3->h2").stderr, "");
+}
+
+#[test]
 fn machines_get_the_same_as_people() {
     let desk = desk();
     let document = desk.json("why out --config pause-only --flow h2->h4 --json --over 3ms..6ms");

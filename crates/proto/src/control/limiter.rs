@@ -5,7 +5,8 @@ use super::{AnyReaction, Feedback, ReactionPoint};
 use crate::dice::Dice;
 use crate::units::{Bytes, Instant, Rate};
 
-/// A rate limiter, set up by the first notification and released when its rate is back at the port's.
+/// A rate limiter, set up by the first notification (or from the start, where the scheme limits without one) and released
+/// when its rate is back at the port's.
 #[derive(Clone, Debug)]
 pub struct Limiter {
     /// What steers it; a scheme may remember its flow longer than it limits it.
@@ -49,6 +50,12 @@ impl Limiter {
     pub fn on_feedback(&mut self, now: Instant, feedback: Feedback, make: impl FnOnce(Dice) -> AnyReaction) {
         let reaction = self.reaction.get_or_insert_with(|| make(Dice::new(self.dice.next_u64(), 0, 0)));
         reaction.on_feedback(now, feedback);
+        self.follow(now);
+    }
+
+    /// Sets the limiter up without a notification, in a scheme that limits from the start.
+    pub fn set_up(&mut self, now: Instant, make: impl FnOnce(Dice) -> AnyReaction) {
+        self.reaction.get_or_insert_with(|| make(Dice::new(self.dice.next_u64(), 0, 0)));
         self.follow(now);
     }
 

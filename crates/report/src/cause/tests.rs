@@ -233,6 +233,27 @@ fn an_empty_window_is_no_division_by_zero() {
 }
 
 #[test]
+fn a_source_that_is_held_back_wanted_its_demand_and_not_what_it_offered() {
+    let mut memory = Memory::new(catalog());
+    for ms in 1..=10 {
+        memory.begin_samples(Instant::from_ps(ms * MS));
+        // Half of 4 Gb/s, and nothing in the last half.
+        let octets = if ms <= 5 { 250_000 } else { 0 };
+        memory.sample(flow("h1->h3"), Quantity::OfferedBytes, octets);
+        memory.sample(flow("h1->h3"), Quantity::DeliveredBytes, octets);
+    }
+    let recording = memory.finish(true);
+    let first = Why::of(&recording, flow("h1->h3"), Window { from_ps: 0, to_ps: 5 * MS });
+    assert_eq!((first.offered_bps, first.wanted_bps), (2e9, Some(4e9)));
+    assert!(first.to_string().starts_with("It wanted 4.00 Gb/s and got 2.00 Gb/s, 50 % of it."), "{first}");
+    assert_eq!(
+        Why::of(&recording, flow("h1->h3"), WHOLE).wanted_bps,
+        Some(2e9),
+        "it is off for half of the time"
+    );
+}
+
+#[test]
 fn where_frames_were_lost_and_when_it_was_slowest_is_told() {
     let mut memory = Memory::new(catalog());
     for ms in 1..=10 {

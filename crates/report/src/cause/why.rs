@@ -19,6 +19,9 @@ pub struct Why {
     pub demand_bps: Option<f64>,
     /// What its source put into the adapter.
     pub offered_bps: f64,
+    /// What it would have got, left alone: what its source offered, or what that had in mind where a full adapter held it
+    /// back. `None` if it takes whatever it can get.
+    pub wanted_bps: Option<f64>,
     /// What left the adapter.
     pub sent_bps: f64,
     /// What reached the receiver.
@@ -194,6 +197,7 @@ impl Why {
             over_seconds: [window.from_ps as f64 / PS, window.to_ps as f64 / PS],
             demand_bps: demand_bps.map(|bps| bps as f64),
             offered_bps: look.rate(flow, Quantity::OfferedBytes),
+            wanted_bps: demand_bps.map(|bps| look.wanted(flow, bps as f64)),
             sent_bps: look.rate(flow, Quantity::SentBytes),
             delivered_bps: look.rate(flow, Quantity::DeliveredBytes),
             lost_frames: look.sum(flow, Quantity::DroppedFrames),
@@ -249,6 +253,18 @@ impl<'a> Look<'a> {
             return 0.0;
         }
         self.sum(entity, quantity) * 8.0 * PS / self.length_ps as f64
+    }
+
+    /// What a source of this demand wanted on average. What it offers is less where a full adapter turns it away; chance
+    /// alone takes no tenth of it. Times in which it offers nothing at all do not count: it may be off.
+    fn wanted(&self, flow: EntityId, demand_bps: f64) -> f64 {
+        let offered = self.rate(flow, Quantity::OfferedBytes);
+        let values = self.values(flow, Quantity::OfferedBytes);
+        let (active, all) = values.fold((0.0, 0.0), |(active, all), (octets, time)| {
+            (active + if octets > 0.0 { time } else { 0.0 }, all + time)
+        });
+        let demand = if all > 0.0 { demand_bps * active / all } else { 0.0 };
+        if offered < demand * 0.9 { demand } else { offered }
     }
 
     /// A time as a share of the window.

@@ -60,7 +60,7 @@ impl Why {
 
     /// What it would have got, left alone.
     fn wanted(&self) -> Option<f64> {
-        self.demand_bps.map(|_| self.offered_bps)
+        self.wanted_bps
     }
 
     fn limiting(&self) -> String {

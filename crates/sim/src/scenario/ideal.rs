@@ -1,6 +1,6 @@
 //! What a message takes on an idle network: what its slowdown is measured against.
 
-use super::plan::{Completion, HostId, NodeId, Plan, Source};
+use super::plan::{Buffering, Completion, HostId, NodeId, Plan, Source, SwitchId};
 use crate::topology::Routes;
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
 
@@ -67,6 +67,59 @@ impl<'a> Paths<'a> {
             _ => 0,
         };
         Some(Duration::from_ps(there + back))
+    }
+}
+
+/// What a frame of this length and its answer take on the longest of the shortest paths between any two hosts, if nothing
+/// else is sent: with all links up, and as they are after each change; rounded up to a microsecond. `None` where frames travel as cells.
+pub(super) fn longest_idle_way(plan: &Plan, probe: Bytes) -> Option<Duration> {
+    if plan.fabric.is_some() {
+        return None;
+    }
+    let mut paths = Paths::new(plan);
+    let mut longest = 0;
+    for (_, up) in plan.link_states().take(super::plan_checks::MOST_STATES) {
+        paths.routes = Routes::compute(plan, &up);
+        for to in (0..plan.hosts.len()).map(|host| HostId(host as u32)) {
+            let mut known = vec![None; plan.switches.len()];
+            let ways = (0..plan.switches.len()).map(|from| paths.way(from, to, probe, &mut known));
+            let ways: Vec<u64> = ways.collect();
+            for &(link, end) in &paths.host_ports {
+                let NodeId::Switch(first) = plan.links[link].ends[1 - end] else { continue };
+                longest = longest.max(paths.passage(link, probe) + ways[first.0 as usize]);
+            }
+        }
+    }
+    Some(Duration::from_us((2 * longest).div_ceil(1_000_000)))
+}
+
+impl Paths<'_> {
+    /// What a frame takes over a link, in picoseconds.
+    fn passage(&self, link: usize, frame: Bytes) -> u64 {
+        let link = &self.plan.links[link];
+        link.delay.ps() + link.rate.time_for(frame + self.plan.overhead).ps()
+    }
+
+    /// What a frame takes from a switch to a host, in picoseconds; nothing where there is no way.
+    fn way(&self, from: usize, to: HostId, frame: Bytes, known: &mut [Option<u64>]) -> u64 {
+        if let Some(way) = known[from] {
+            return way;
+        }
+        let inside = match self.plan.switches[from].buffering {
+            Buffering::Voq { output: Some(stage), .. } => stage.latency.ps(),
+            _ => 0,
+        };
+        let mut longest = 0;
+        for &port in self.routes.ports(SwitchId(from as u32), to) {
+            let (link, end) = self.ports[from][usize::from(port)];
+            let onwards = match self.plan.links[link].ends[1 - end] {
+                NodeId::Host(_) => 0,
+                NodeId::Switch(next) => self.way(next.0 as usize, to, frame, known),
+            };
+            longest = longest.max(inside + self.passage(link, frame) + onwards);
+        }
+        known[from] = Some(longest);
+        longest
     }
 }
 

@@ -394,6 +394,21 @@ impl Plan {
         self.hosts.first()?.adapter.transport.as_ref()
     }
 
+    /// Which links are up at the start, and from each instant on at which one fails or is repaired.
+    pub(crate) fn link_states(&self) -> impl Iterator<Item = (Option<Instant>, Vec<bool>)> {
+        let mut up = vec![true; self.links.len()];
+        let failures = self.changes.iter().filter_map(|change| match change.what {
+            What::Link { link, up } => Some((Some(change.at), Some((link, up)))),
+            _ => None,
+        });
+        std::iter::once((None, None)).chain(failures).map(move |(at, turned)| {
+            if let Some((link, works)) = turned {
+                up[link.0 as usize] = works;
+            }
+            (at, up.clone())
+        })
+    }
+
     /// When messages are complete.
     pub fn completion(&self) -> Completion {
         self.transport().map_or(Completion::Delivered, |transport| transport.completion)
@@ -645,6 +660,11 @@ impl Scheme {
     /// Whether its ends understand marks of switches (ECN).
     pub fn understands_marks(&self) -> bool {
         matches!(self, Scheme::Dcqcn(_) | Scheme::Dctcp(_))
+    }
+
+    /// Whether its limiters hold flows before any notification: an InfiniBand adapter whose least index delays something.
+    pub fn limits_from_the_start(&self) -> bool {
+        matches!(self, Scheme::IbCc(ib) if ib.reaction.table.entry(ib.reaction.least).multiplier > 0)
     }
 
     /// The rate below which no limiter goes, where the scheme states one.

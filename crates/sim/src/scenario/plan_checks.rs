@@ -1,15 +1,17 @@
 //! What can only be wrong between sections: a threshold against a buffer, a rate against a link.
 
 use super::catalog::{mean_bps, port_names};
+use super::ideal;
 use super::plan::{
-    AdapterQueueing, Buffering, CulpritSearch, Deadlock, FlowControl, Link, NodeId, Pattern, Plan,
-    QueueLimit, Receive, Scheme, StopRule, Switch, What,
+    AdapterQueueing, Buffering, CulpritSearch, Deadlock, E2cm, FlowControl, Link, NodeId, Pattern, Plan,
+    Qcn2007, QcnProbe, QueueLimit, Receive, Scheme, StopRule, Switch, What,
 };
 use super::plan_isolation;
 use super::problem::Log;
 use super::section::Section;
 use super::value::Origin;
 use crate::topology::waiting;
+use quell_proto::control::e2cm;
 use quell_proto::control::headroom;
 use quell_proto::control::isolation::IsolatedMarking;
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
@@ -494,6 +496,18 @@ fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
         let message = format!("`{path}` is {min_rate}, above a host's link of {slowest}");
         log.wrong(places.scheme.origin_of("min_rate"), message).hint("a limiter could never cut anything");
     }
+    if let Scheme::Qcn2007(Qcn2007 { congestion, .. }) | Scheme::QcnProbe(QcnProbe { congestion, .. }) =
+        plan.scheme
+    {
+        let (least, most) = (congestion.least_sampling, congestion.most_sampling);
+        if u64::from(least.num) * u64::from(most.den) > u64::from(most.num) * u64::from(least.den) {
+            let [least, most] = ["least_sampling", "most_sampling"].map(|key| places.scheme.path_of(key));
+            log.wrong(places.scheme.origin_of("least_sampling"), format!("`{least}` is above `{most}`"))
+                .hint(
+                    "after the worst feedback frames are sampled more often than after good news, not less",
+                );
+        }
+    }
     let Some(qcn) = plan.scheme.qcn() else { return };
     let parts = qcn.congestion.check().err().into_iter().chain(
         quell_proto::control::qcn::ReactionConfig {
@@ -505,6 +519,23 @@ fn scheme(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     );
     for error in parts {
         log.wrong(&places.scheme.origin, error.to_string());
+    }
+}
+
+/// Sets what probes take at most on an idle path from the network, or holds what is stated against it: a limiter that
+/// takes a long path for a queue never comes back.
+pub(crate) fn idle_way(plan: &mut Plan, places: &Places<'_>, log: &mut Log) {
+    let Scheme::E2cm(e2cm) = plan.scheme else { return };
+    let Some(longest) = ideal::longest_idle_way(plan, e2cm.messages.frame) else { return };
+    let stated = e2cm.reaction.idle_way;
+    if places.scheme.text("idle_way").is_some() {
+        let reaction = e2cm::ReactionConfig { idle_way: stated.max(longest), ..e2cm.reaction };
+        plan.scheme = Scheme::E2cm(E2cm { reaction, ..e2cm });
+    } else if stated < longest {
+        let path = places.scheme.path_of("idle_way");
+        let message = format!("`{path}` is {stated}, and a probe takes {longest} on the longest idle path");
+        let hint = "the rest is taken for a queue, and a limiter there may never come back; `auto` follows the network";
+        log.warn(places.scheme.origin_of("idle_way"), message, hint);
     }
 }
 
@@ -660,21 +691,15 @@ fn most_at_once(mut changes: Vec<(Instant, i128)>) -> u128 {
 }
 
 /// More states of the links than this are not looked at: each takes a walk of all routes.
-const MOST_STATES: usize = 16;
+pub(super) const MOST_STATES: usize = 16;
 
 /// Pauses that can wait for each other in a circle, with all links up and after each one that fails or is repaired; and
 /// what is to be done if they do.
 pub(crate) fn deadlocks(plan: &Plan, places: &Places<'_>, log: &mut Log) -> Deadlock {
     let names = port_names(plan);
     let is_meant = places.run.text("deadlock").is_some_and(|word| word != "avoid");
-    let mut up = vec![true; plan.links.len()];
     let mut told = BTreeSet::new();
-    let failures = plan.changes.iter().filter_map(|change| match change.what {
-        What::Link { link, up } => Some((Some(change.at), link.0 as usize, up)),
-        _ => None,
-    });
-    for (at, link, works) in std::iter::once((None, 0, true)).chain(failures).take(MOST_STATES) {
-        up[link] = works;
+    for (at, up) in plan.link_states().take(MOST_STATES) {
         for circle in waiting::circles(plan, &up) {
             let ports: Vec<&str> =
                 circle.ports.iter().map(|&(link, end)| names[link][end].as_str()).collect();

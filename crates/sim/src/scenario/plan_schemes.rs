@@ -23,7 +23,11 @@ pub(super) fn e2cm(section: &Section) -> Option<Scheme> {
         ecm,
         flow,
         probe_period: section.time("probe_period")?,
-        idle_way: section.time("idle_way")?,
+        idle_way: match section.text("idle_way") {
+            // Until the network is known: see `plan_checks::idle_way`.
+            Some(_) => e2cm::ReactionConfig::default().idle_way,
+            None => section.time("idle_way")?,
+        },
     };
     Some(Scheme::E2cm(E2cm { congestion, reaction, messages: messages(section)? }))
 }

@@ -437,6 +437,7 @@ impl Sections {
             scheme: &self.scheme,
             flows: &flow_sections,
         };
+        plan_checks::idle_way(&mut plan, &places, log);
         plan_checks::check(&plan, &places, log);
         plan.deadlock = plan_checks::deadlocks(&plan, &places, log);
         let (claims, figures) = self.claims(&plan, axes, chosen, request.base, log);

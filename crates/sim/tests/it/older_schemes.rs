@@ -111,6 +111,26 @@ fn a_mark_of_infiniband_comes_back_to_its_source_and_to_nobody_else() {
 }
 
 #[test]
+fn an_infiniband_adapter_keeps_to_its_least_index_without_any_mark() {
+    let mut scheme = ib_cc();
+    // The default table rises to 32 frame times at its index of 255: 12.5 at 100, rounded down to an eighth.
+    scheme.reaction.least = 100;
+    let mut plan = star(3, TEN, US);
+    plan.length = Duration::from_ms(20);
+    plan.sample = Duration::from_ms(10);
+    plan.scheme = Scheme::IbCc(scheme);
+    greedy(&mut plan, 0, 1);
+    let said = run_of(&plan);
+    assert_eq!(said.flows[0].cnms_received, 0);
+    let limit = said.series(flow(&plan, 0), Quantity::LimitBps)[0];
+    assert_eq!(limit, i64::try_from(TEN.bps() * 8 / (8 + 100)).unwrap());
+    for delivered in said.series(flow(&plan, 0), Quantity::DeliveredBytes) {
+        let bps = delivered * 8 * 100;
+        assert!((bps - limit).abs() < limit / 50, "{bps} b/s under a limit of {limit}");
+    }
+}
+
+#[test]
 fn with_thresholds_of_the_whole_memory_all_inputs_stop_at_once() {
     let mut plan = crowd(Scheme::None);
     plan.length = Duration::from_ms(5);

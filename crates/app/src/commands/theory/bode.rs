@@ -27,13 +27,17 @@ pub(super) fn bode(args: &BodeArgs) -> Result<Exit, Failure> {
         if !regime.is_empty() {
             words.push_str(&format!("while in {regime}\n"));
         }
-        let at = |margin: Option<Margin>, show: &dyn Fn(f64) -> String| match margin {
-            Some(it) => format!("{} at {:.0} rad/s", show(it.margin), it.frequency),
-            None => "none: the loop never gets there".to_owned(),
+        let at = |margin: Option<Margin>, none: &str, show: &dyn Fn(f64) -> String| match margin {
+            Some(it) => format!("{} at {} rad/s", show(it.margin), significant(it.frequency)),
+            None => format!("none: {none}"),
+        };
+        let degrees = |it: f64| match it.to_degrees() {
+            it if it < -360.0 => format!("{it:.0} degrees ({:.0} whole turns late)", (-it / 360.0).floor()),
+            it => format!("{it:.1} degrees"),
         };
         words.push_str(&table(&[
-            ("phase margin", at(phase, &|it| format!("{:.1} degrees", it.to_degrees()))),
-            ("gain margin", at(gain, &|it| format!("{it:.2} times"))),
+            ("phase margin", at(phase, "the gain never falls through one", &degrees)),
+            ("gain margin", at(gain, "the phase never falls through half a turn", &|it| factor(it))),
             ("critical delay", shown(stability.critical())),
         ]));
         if let Some(list) = document["loops"].as_array_mut() {
@@ -46,4 +50,15 @@ pub(super) fn bode(args: &BodeArgs) -> Result<Exit, Failure> {
         }
     }
     answer(&args.answer, &theory::bode(&chosen.model, &loops), &words, document)
+}
+
+/// A frequency to three digits, or whole.
+fn significant(frequency: f64) -> String {
+    let digits = (2.0 - frequency.log10().floor()).clamp(0.0, 9.0) as usize;
+    format!("{frequency:.digits$}")
+}
+
+/// A factor, not rounded to nothing.
+fn factor(it: f64) -> String {
+    if it >= 0.01 { format!("{it:.2} times") } else { format!("{it:.1e} times") }
 }

@@ -5,7 +5,7 @@ use super::{answer, table};
 use crate::cli_theory::CorrelationArgs;
 use crate::commands::recorded;
 use crate::exit::{Exit, Failure};
-use quell_record::{Catalog, EntityClass, EntityId, read_run};
+use quell_record::{Catalog, EntityClass, EntityId, Recording, read_run};
 use quell_report::{Correlation, Unit};
 use serde_json::json;
 
@@ -16,6 +16,16 @@ pub(super) fn correlation(args: &CorrelationArgs) -> Result<Exit, Failure> {
     let flow = recorded::find_flow(&recording.catalog, &args.flow)?;
     let queue = find_queue(&recording.catalog, &args.queue)?;
     let window = recorded::window(&args.recorded, &recording)?;
+    let sample = recorded_step(&recording);
+    if step < sample * (1.0 - 1e-9) {
+        let message = format!(
+            "`--lag` is {}, and the recording has a sample every {}",
+            args.lag,
+            Unit::Seconds.show(sample)
+        );
+        let hint = "take longer steps, or run it again with a shorter `run.sample`";
+        return Err(Failure::invalid(message).hint(hint));
+    }
     let found = Correlation::take(&recording, (flow, queue), window, step, args.lags)?;
     let shown = |value: Option<f64>| {
         value.map_or_else(|| "none: one of them never changes".to_owned(), |it| format!("{it:+.3}"))
@@ -46,6 +56,11 @@ pub(super) fn correlation(args: &CorrelationArgs) -> Result<Exit, Failure> {
         "correlation": found,
     });
     answer(&args.answer, &chart, &words, document)
+}
+
+/// Seconds from one sample to the next, mostly: claims may have cut some intervals in two.
+fn recorded_step(recording: &Recording) -> f64 {
+    (0..recording.times.len()).map(|sample| recording.interval(sample).ps()).max().unwrap_or(0) as f64 / 1e12
 }
 
 fn find_queue(catalog: &Catalog, name: &str) -> Result<EntityId, Failure> {

@@ -71,6 +71,12 @@ impl Limiter {
         self.machine.ready_at(frame)
     }
 
+    /// Sets it up before any notification.
+    pub(super) fn set_up(&mut self, now: Instant, scheme: &Scheme) {
+        self.machine.set_up(now, |dice| reaction(scheme, self.line, dice));
+        self.follow(now);
+    }
+
     /// A notification came: it may set the limiter up, and good news may release it.
     pub(super) fn on_feedback(&mut self, now: Instant, feedback: Feedback, scheme: &Scheme) {
         self.machine.on_feedback(now, feedback, |dice| reaction(scheme, self.line, dice));

@@ -225,8 +225,21 @@ impl Host {
             paths,
             first_flow: u32::try_from(first_flow).expect("fewer than 2^32 flows"),
         };
+        if plan.scheme.limits_from_the_start() {
+            built.set_limiters_up(net);
+        }
         built.look_again(net);
         built
+    }
+
+    /// Lets every limiter hold its flows before anybody asks for it.
+    fn set_limiters_up(&mut self, net: &mut Net) {
+        for number in 0..self.limiters.len() {
+            self.steer(number, |limiter, scheme| limiter.set_up(net.now, scheme));
+            if let Some(flow) = self.first_flow_of(number) {
+                self.note_limit(number, flow, net);
+            }
+        }
     }
 
     /// An event of this host has come.

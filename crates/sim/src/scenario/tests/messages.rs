@@ -735,6 +735,28 @@ fn what_another_key_makes_idle_is_refused() {
 }
 
 #[test]
+fn an_idle_way_that_is_too_short_for_a_path_is_warned_of() {
+    let e2cm = |keys: &str| RIGHT.replace("kind = \"qcn\"", &format!("kind = \"e2cm\"\n{keys}"));
+    assert_snapshot!(warned(&e2cm("idle_way = \"1us\"")), @"
+    a.toml:14: `scheme.idle_way` is 1us, and a probe takes 5us on the longest idle path
+    hint: the rest is taken for a queue, and a limiter there may never come back; `auto` follows the network
+    ");
+    assert_eq!(warned(&e2cm("idle_way = \"1ms\"")), "");
+    assert_eq!(warned(&e2cm("")), "");
+}
+
+#[test]
+fn a_least_sampling_above_the_most_is_refused() {
+    let of = |kind: &str| instead("kind = \"qcn\"", &format!("kind = \"{kind}\"\nleast_sampling = \"20%\""));
+    assert_snapshot!(of("qcn2007"), @"
+    a.toml:14: `scheme.least_sampling` is above `scheme.most_sampling`
+    hint: after the worst feedback frames are sampled more often than after good news, not less
+    ");
+    assert_eq!(of("qcn-probe"), of("qcn2007"));
+    assert_snapshot!(instead("kind = \"qcn\"", "kind = \"qcn2007\"\nleast_sampling = \"10%\""), @"nothing");
+}
+
+#[test]
 fn a_control_character_is_refused_where_it_is_printed() {
     assert_snapshot!(instead("Three into one", r"Three\u001b[31m into one"), @"
     a.toml:1: `title` has the control character U+001B

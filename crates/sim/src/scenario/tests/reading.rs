@@ -22,6 +22,26 @@ fn resolved(text: &str) -> String {
 }
 
 #[test]
+fn what_probes_take_on_an_idle_path_follows_the_network() {
+    let idle_way = |link: &str, at: &str| {
+        let text = format!(
+            "title = \"a\"\nrun = {{ length = \"10ms\" }}\nscheme.kind = \"e2cm\"\n[topology]\nkind = \"graph\"\nrouting = \
+             \"first\"\nhosts = [\"h1\", \"h2\"]\nswitches = [\"s1\", \"a\", \"b\", \"c\"]\nlinks = [\n  {{ ends = [\"h1\", \"s1\"] \
+             }},\n  {{ ends = [\"s1\", \"a\"] }},\n  {{ ends = [\"a\", \"c\"] }},\n  {{ ends = [\"s1\", \"b\"], delay = \"{link}\" }},\n  {{ ends \
+             = [\"b\", \"c\"] }},\n  {{ ends = [\"c\", \"h2\"] }},\n]\n[[traffic]]\nfrom = \"h1\"\nto = \"h2\"\n{at}"
+        );
+        let scenario = right(&text);
+        let Scheme::E2cm(e2cm) = scenario.configurations[0].plan.scheme else { panic!("it is E2CM") };
+        e2cm.reaction.idle_way.ps() / 1_000_000
+    };
+    assert_eq!(idle_way("1us", ""), 30, "the least");
+    assert_eq!(idle_way("1ms", ""), 30, "no frame takes the long link");
+    let fails = "[[at]]\ntime = \"1ms\"\nlink = \"s1-a\"\nstate = \"down\"\n";
+    let long = idle_way("1ms", fails);
+    assert!((2000..2010).contains(&long), "{long} us, with a link of 1 ms there and back");
+}
+
+#[test]
 fn every_key_is_resolved_with_its_origin() {
     let axis = "[axis.scheme]\nnone = { scheme.kind = \"none\" }\nqcn = {}\n";
     let text =
