@@ -12,7 +12,7 @@
 //! | [`surroundings`] | what kernel and adapter will hide |
 //! | [`lab`] | network namespaces joined by veth pairs, made and taken away |
 //! | [`recorder`] | what happened, sampled as a simulation's recording |
-//! | [`step`], [`bench`] | the step experiment, and what the software can do |
+//! | [`step`], [`mod@bench`] | the step experiment, and what the software can do |
 //!
 //! Nodes take `now` with every call and say when they want to be called again, as the machines inside them do. So a test
 //! drives them in virtual time, and one transcript gives the same answers as in the simulator.

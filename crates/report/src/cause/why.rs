@@ -299,7 +299,7 @@ impl<'a> Look<'a> {
         losses
     }
 
-    /// The part of the window, of [`PARTS`], in which the flow got least of what it wanted, with the parts beside it that
+    /// The part of the window in which the flow got least of what it wanted, with the parts beside it that
     /// were about as bad. Nothing if no part is much worse than the whole.
     fn worst(&self, flow: EntityId, has_demand: bool) -> Option<Worst> {
         const PARTS: usize = 20;

@@ -140,10 +140,10 @@ fn every_flow_of_the_fan_in_gets_the_same_rate_in_both_forms() {
     }
 }
 
-/// Which flow is lucky is chance with congestion points at outputs, and the two forms draw differently: they are as unfair
-/// as each other, not in favour of the same flow.
+/// Which flow is lucky is chance with congestion points at outputs, and the two forms draw differently: both are unfair,
+/// not in favour of the same flow, nor by as much.
 #[test]
-fn outputs_are_as_unfair_in_both_forms() {
+fn outputs_are_unfair_in_both_forms() {
     for control in ["outputs", "both"] {
         let [cells, switch] = ["cells", "switch"].map(|form| fan_in(form, control, 5));
         let total = |runs: &[[[i64; 3]; 5]]| runs.iter().flatten().flatten().sum::<i64>();
