@@ -32,3 +32,10 @@ fn a_baseline_that_is_none_is_refused_before_anything_is_measured() {
     assert!(did.stderr.contains("base.json:2: not a baseline"), "{}", did.stderr);
     assert!(did.stderr.contains("--save"), "{}", did.stderr);
 }
+
+#[test]
+fn a_work_that_names_a_file_of_data_can_be_begun() {
+    let did = Desk::new().quell("bench bench/uniform-1152 --beginning 1000000");
+    did.exits(0);
+    assert!(did.stdout.trim().parse::<u64>().is_ok_and(|hops| hops > 0), "{}", did.stdout);
+}

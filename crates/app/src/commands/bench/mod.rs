@@ -8,16 +8,16 @@ mod baseline;
 mod table;
 
 use crate::catalogue;
-use crate::cli::BenchArgs;
+use crate::cli::{BenchArgs, ScenarioArgs};
 use crate::exit::{Exit, Failure};
 use crate::out;
+use crate::source;
 use baseline::Baseline;
 use quell_proto::units::Duration;
 use quell_record::Memory;
 use quell_record::select::matches;
 use quell_sim::kernel::{self, Control};
 use quell_sim::scenario::plan::Plan;
-use quell_sim::scenario::{Request, read};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::env;
@@ -28,6 +28,8 @@ use std::time::Instant;
 
 /// A very short run, of this part of a work's length: what it takes to begin.
 const BEGINNING: u64 = 100;
+/// The seed of every work.
+const SEED: u64 = 1;
 /// The run in which instructions are counted is this much shorter than the work.
 const SHORTER: u64 = 5;
 
@@ -143,11 +145,11 @@ fn measure(work: &'static str, args: &BenchArgs) -> Result<Measured, Failure> {
 
 /// Simulates only so much of a work, and says how much that was.
 fn begin(work: &str, ps: u64) -> Result<Exit, Failure> {
-    let mut plan = plan(work)?;
+    let mut plan = plan(work)?.under(SEED).into_owned();
     plan.length = Duration::from_ps(ps);
     plan.cuts.retain(|cut| cut.ps() <= ps);
     let mut memory = Memory::new(plan.catalog());
-    let outcome = kernel::run(&plan, 1, &mut memory, &Control::default());
+    let outcome = kernel::run(&plan, SEED, &mut memory, &Control::default());
     let outcome = outcome.map_err(|broken| Failure::invalid(broken.to_string()))?;
     let hops = if outcome.cell_hops > 0 { outcome.cell_hops } else { outcome.frame_hops };
     out::print(&format!("{hops}\n"))?;
@@ -156,21 +158,7 @@ fn begin(work: &str, ps: u64) -> Result<Exit, Failure> {
 
 /// What a work simulates.
 fn plan(work: &str) -> Result<Plan, Failure> {
-    let Some(built_in) = catalogue::find(work) else {
-        return Err(Failure::invalid(format!("there is no work `{work}`")));
-    };
-    let (file, base) = (built_in.file(), |_: &str| None);
-    let mut scenario = read(Request {
-        file: &file,
-        text: built_in.text,
-        base: &base,
-        sets: &[],
-        quick: false,
-        repeat: None,
-        seed: None,
-        wire_check: false,
-    })
-    .map_err(|problems| Failure::invalid(problems.to_string()))?;
+    let mut scenario = source::load(&ScenarioArgs::plain(work))?.scenario;
     Ok(scenario.configurations.swap_remove(0).plan)
 }
 
