@@ -4,7 +4,7 @@
 //! consumed, PAUSE and PFC are obeyed, everything else is the host's.
 
 use crate::load::{flow_of, flow_of_excerpt};
-use crate::node::{Node, Oddities, Outputs, PATIENCE, StormGuard, counted};
+use crate::node::{Node, Oddities, Outputs, Stepwise, StormGuard, counted};
 use crate::note::{Happening, Note, Noted};
 use crate::pool::{Fifo, Pool};
 use quell_proto::control::limiter::Limiter;
@@ -365,6 +365,12 @@ impl Nic {
     fn timeouts(&self) -> impl Iterator<Item = Instant> {
         self.limited.iter().filter_map(|flow| self.flows[usize::from(*flow)].limiter.next_timeout())
     }
+}
+
+impl Stepwise for Nic {
+    fn clock(&mut self) -> &mut Instant {
+        &mut self.now
+    }
 
     fn act(&mut self, at: Instant, out: &mut dyn Outputs) {
         self.review_pauses(at);
@@ -392,17 +398,7 @@ impl Node for Nic {
     }
 
     fn advance(&mut self, now: Instant, out: &mut dyn Outputs) {
-        let earliest = Instant::from_ps(now.ps().saturating_sub(PATIENCE.ps())).max(self.now);
-        loop {
-            let due = self.next_due();
-            if due > now {
-                break;
-            }
-            let at = due.max(earliest).max(self.now);
-            self.act(at, out);
-            self.now = at;
-        }
-        self.now = self.now.max(now);
+        self.catch_up(now, out);
     }
 
     fn next_due(&self) -> Instant {

@@ -30,6 +30,29 @@ pub const CHECK_SEQUENCE: usize = 4;
 /// burst that follows when the system did not let the driver run.
 pub(crate) const PATIENCE: Duration = Duration::from_ms(2);
 
+/// A node that does one thing after the other, by a clock of its own.
+pub(crate) trait Stepwise: Node {
+    /// Its clock.
+    fn clock(&mut self) -> &mut Instant;
+    /// Does the one thing that is due next, as of `at`.
+    fn act(&mut self, at: Instant, out: &mut dyn Outputs);
+
+    /// Does all that is due by now, each thing at its time, but as if none were due longer ago than [`PATIENCE`].
+    fn catch_up(&mut self, now: Instant, out: &mut dyn Outputs) {
+        let earliest = Instant::from_ps(now.ps().saturating_sub(PATIENCE.ps())).max(*self.clock());
+        loop {
+            let due = self.next_due();
+            if due > now {
+                break;
+            }
+            let at = due.max(earliest).max(*self.clock());
+            self.act(at, out);
+            *self.clock() = at;
+        }
+        *self.clock() = now.max(*self.clock());
+    }
+}
+
 /// What a frame counts for.
 pub fn counted(octets: usize) -> Bytes {
     Bytes::new((octets + CHECK_SEQUENCE) as u64)

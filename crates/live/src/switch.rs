@@ -10,7 +10,7 @@ mod table;
 
 pub use port::PortCounts;
 
-use crate::node::{Node, Oddities, Outputs, PATIENCE, counted};
+use crate::node::{Node, Oddities, Outputs, Stepwise, counted};
 use crate::note::{Happening, Note, Noted};
 use crate::pool::{Pool, Slot};
 use port::{Port, Waiting};
@@ -408,8 +408,13 @@ impl Switch {
             }
         }
     }
+}
 
-    /// Does the one thing that is due next, as of `at`.
+impl Stepwise for Switch {
+    fn clock(&mut self) -> &mut Instant {
+        &mut self.now
+    }
+
     fn act(&mut self, at: Instant, out: &mut dyn Outputs) {
         for port in 0..self.ports.len() {
             if self.ports[port].pause_ends(self.now).is_some_and(|ends| ends <= at) {
@@ -469,17 +474,7 @@ impl Node for Switch {
     }
 
     fn advance(&mut self, now: Instant, out: &mut dyn Outputs) {
-        let earliest = Instant::from_ps(now.ps().saturating_sub(PATIENCE.ps())).max(self.now);
-        loop {
-            let due = self.next_due();
-            if due > now {
-                break;
-            }
-            let at = due.max(earliest).max(self.now);
-            self.act(at, out);
-            self.now = at;
-        }
-        self.now = self.now.max(now);
+        self.catch_up(now, out);
     }
 
     fn next_due(&self) -> Instant {

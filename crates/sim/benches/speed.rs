@@ -130,16 +130,7 @@ fn simulate(plan: &Plan) -> Outcome {
 fn plan(work: &str, shorter: u64) -> Plan {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(format!("{work}.toml"));
     let text = std::fs::read_to_string(&path).expect("a scenario of the gallery");
-    let request = Request {
-        file: work,
-        text: &text,
-        base: &|_| None,
-        sets: &[],
-        quick: false,
-        repeat: None,
-        seed: None,
-        wire_check: false,
-    };
+    let request = Request::plain(work, &text);
     let mut plan = read(request).expect("a scenario without mistakes").configurations.remove(0).plan;
     plan.length = Duration::from_ps(plan.length.ps() / shorter);
     plan.cuts.retain(|cut| cut.ps() <= plan.length.ps());

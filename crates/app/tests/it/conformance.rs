@@ -94,16 +94,7 @@ impl Outputs for Transcript {
 }
 
 fn plan() -> Plan {
-    let request = Request {
-        file: "transcript.toml",
-        text: SCENARIO,
-        base: &|_| None,
-        sets: &[],
-        quick: false,
-        repeat: None,
-        seed: None,
-        wire_check: false,
-    };
+    let request = Request::plain("transcript.toml", SCENARIO);
     let scenario = read(request).unwrap_or_else(|problems| panic!("{problems}"));
     scenario.configurations[0].plan.clone()
 }

@@ -186,16 +186,7 @@ fn rates_and_queues_of_a_recording_are_correlated() {
 fn the_targets_of_the_packets_are_what_the_model_gives() {
     let desk = Desk::new();
     for (id, text, targets) in MODELLED {
-        let request = Request {
-            file: "modelled.toml",
-            text,
-            base: &|_| None,
-            sets: &[],
-            quick: false,
-            repeat: None,
-            seed: None,
-            wire_check: false,
-        };
+        let request = Request::plain("modelled.toml", text);
         let claims = scenario::read(request).expect("it is in the catalogue").claims;
         let stated = claims.iter().filter_map(|claim| match claim.bound {
             Some(Bound::Near { target, .. }) => Some((claim, target)),

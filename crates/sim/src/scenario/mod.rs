@@ -65,6 +65,22 @@ pub struct Request<'a> {
     pub wire_check: bool,
 }
 
+impl<'a> Request<'a> {
+    /// A text as it is, which names no other file.
+    pub fn plain(file: &'a str, text: &'a str) -> Request<'a> {
+        Request {
+            file,
+            text,
+            base: &|_| None,
+            sets: &[],
+            quick: false,
+            repeat: None,
+            seed: None,
+            wire_check: false,
+        }
+    }
+}
+
 /// A scenario, ready to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {

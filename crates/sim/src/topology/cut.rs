@@ -204,16 +204,7 @@ mod tests {
             "title = \"t\"\nshows = \"t\"\nabout = \"t\"\n[run]\nlength = \"1ms\"\nsample = \"1ms\"\n[topology]\n{topology}\n\
              [[traffic]]\nfrom = \"h1\"\nto = \"h2\"\npattern = \"greedy\"\n"
         );
-        let request = Request {
-            file: "t.toml",
-            text: &text,
-            base: &|_| None,
-            sets: &[],
-            quick: false,
-            repeat: None,
-            seed: None,
-            wire_check: false,
-        };
+        let request = Request::plain("t.toml", &text);
         read(request).expect("a scenario without mistakes").configurations.remove(0).plan
     }
 

@@ -238,16 +238,7 @@ mod tests {
         let text = format!(
             "title = \"t\"\nrun = {{ length = \"1ms\" }}\ntraffic = [{{ from = \"*\", to = \"+1\" }}]\n[topology]\n{topology}"
         );
-        let request = Request {
-            file: "t.toml",
-            text: &text,
-            base: &|_| None,
-            sets: &[],
-            quick: false,
-            repeat: None,
-            seed: None,
-            wire_check: false,
-        };
+        let request = Request::plain("t.toml", &text);
         read(request).unwrap_or_else(|problems| panic!("{problems}")).configurations.remove(0).plan
     }
 

@@ -224,16 +224,7 @@ pub(crate) mod tests {
             "title = \"t\"\nrun = {{ length = \"1ms\" }}\nswitch = {{ kind = \"output-queued\", pause = {{ {pause} }} }}\n\
              traffic = [{traffic}]\n[topology]\n{topology}"
         );
-        let request = Request {
-            file: "t.toml",
-            text: &text,
-            base: &|_| None,
-            sets: &[],
-            quick: false,
-            repeat: None,
-            seed: None,
-            wire_check: false,
-        };
+        let request = Request::plain("t.toml", &text);
         read(request).unwrap_or_else(|problems| panic!("{problems}")).configurations.remove(0).plan
     }
 

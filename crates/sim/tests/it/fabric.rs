@@ -33,16 +33,7 @@ fn rack(rest: &str) -> Scenario {
 }
 
 fn request(text: &str) -> Request<'_> {
-    Request {
-        file: "rack.toml",
-        text,
-        base: &|_| None,
-        sets: &[],
-        quick: false,
-        repeat: None,
-        seed: None,
-        wire_check: false,
-    }
+    Request::plain("rack.toml", text)
 }
 
 fn plan(rest: &str) -> Plan {

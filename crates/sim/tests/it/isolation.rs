@@ -30,16 +30,7 @@ fn plan(isolation: &str, more: &str) -> Plan {
 }
 
 fn read_plan(text: &str) -> Result<Plan, String> {
-    let request = Request {
-        file: "t.toml",
-        text,
-        base: &|_| None,
-        sets: &[],
-        quick: false,
-        repeat: None,
-        seed: None,
-        wire_check: false,
-    };
+    let request = Request::plain("t.toml", text);
     let scenario = read(request).map_err(|problems| problems.to_string())?;
     Ok(scenario.configurations.into_iter().next().expect("there is one").plan)
 }

@@ -437,16 +437,7 @@ mod tests {
         for (points, line) in [(1, Rate::from_gbps(1)), (8, Rate::from_mbps(100)), (3, Rate::from_mbps(333))]
         {
             let text = scenario(points, line, Duration::from_ms(500), 7);
-            let request = Request {
-                file: "step.toml",
-                text: &text,
-                base: &|_| None,
-                sets: &[],
-                quick: false,
-                repeat: None,
-                seed: None,
-                wire_check: false,
-            };
+            let request = Request::plain("step.toml", &text);
             let scenario = read(request).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
             assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
             let plan = &scenario.configurations[0].plan;
