@@ -15,12 +15,39 @@ const NONE: &str = "#bbb";
 
 pub(super) fn draw(chart: &Chart) -> String {
     let mut svg = Svg::default();
-    let mut top = 6.0;
+    let mut top = draw_heading(&mut svg, chart);
     for plot in &chart.plots {
         top = draw_plot(&mut svg, plot, top);
     }
     let bottom = draw_legend(&mut svg, chart, top);
     svg.finish(&chart.title, bottom)
+}
+
+/// What the chart shows and how to read it, because its file stands alone; returns where the plots may begin.
+fn draw_heading(svg: &mut Svg, chart: &Chart) -> f64 {
+    let room = WIDTH - LEFT - RIGHT;
+    let mut y = 20.0;
+    svg.text(LEFT, y, &shortened(&chart.title, room, BODY), &Text { bold: true, ..Text::body() });
+    for line in wrapped(&chart.caption, room) {
+        y += SMALL + 4.0;
+        svg.text(LEFT, y, &line, &Text::small());
+    }
+    y + 8.0
+}
+
+/// A text in lines that fit, broken between words.
+fn wrapped(text: &str, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width(line, SMALL) + width(word, SMALL) + SMALL <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Draws one plot from `top` on; returns where the next may begin.
@@ -168,11 +195,13 @@ fn signs(mark: &Mark) -> Vec<(&str, Sign)> {
         Mark::Level { name, .. } | Mark::Upright { name, .. } => {
             vec![(name, Sign::Line(LEVEL.0, Some(LEVEL.1)))]
         }
-        Mark::Heat(heat) => vec![
-            (&heat.above, Sign::Box(ABOVE)),
-            (&heat.below, Sign::Box(BELOW)),
-            (&heat.none, Sign::Box(NONE)),
-        ],
+        Mark::Heat(heat) => {
+            let mut signs = vec![(heat.above.as_str(), Sign::Box(ABOVE)), (&heat.below, Sign::Box(BELOW))];
+            if heat.cells.iter().flatten().any(Option::is_none) {
+                signs.push((&heat.none, Sign::Box(NONE)));
+            }
+            signs
+        }
     }
 }
 
