@@ -21,6 +21,7 @@ mod runner;
 mod source;
 mod suite_folder;
 mod suite_results;
+mod threads;
 mod vectors;
 
 use clap::Parser;
