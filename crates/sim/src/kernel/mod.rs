@@ -5,7 +5,6 @@
 
 pub(crate) mod agenda;
 mod deadlock;
-mod meeting;
 mod parallel;
 mod run;
 

@@ -23,7 +23,7 @@ use quell_record::Memory;
 use quell_record::select::matches;
 use quell_report::figure::Chart;
 use quell_sim::kernel::{self, Control};
-use quell_sim::scenario::plan::Plan;
+use quell_sim::scenario::Configuration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::env;
@@ -134,7 +134,7 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
 /// Says where the instructions of works go.
 fn profile(works: &[&'static str], args: &BenchArgs) -> Result<Exit, Failure> {
     for work in works {
-        let length = plan(work)?.length.ps();
+        let length = first_of(work)?.plan.length.ps();
         let [start, part] = [BEGINNING, SHORTER].map(|part| profile_beginning(work, length / part));
         let ((hops_before, before), (hops, profile)) = (start?, part?);
         let chart = charts::profile(work, profile.beyond(&before, hops - hops_before));
@@ -171,14 +171,14 @@ fn works(patterns: &[String]) -> Result<Vec<&'static str>, Failure> {
 }
 
 fn measure(work: &'static str, threads: usize, args: &BenchArgs) -> Result<Measured, Failure> {
-    let plan = plan(work)?;
+    let Configuration { name, plan, .. } = first_of(work)?;
     let length = plan.length.ps();
     let started = Instant::now();
     run_beginning(Command::new(own_program()?), work, length / BEGINNING)?;
     let setup_seconds = started.elapsed().as_secs_f64();
     let mut best: Option<Run> = None;
     for _ in 0..args.times.get() {
-        let run = run_whole(work, threads)?;
+        let run = run_whole(work, &name, threads)?;
         if best.as_ref().is_none_or(|best| run.seconds < best.seconds) {
             best = Some(run);
         }
@@ -214,7 +214,7 @@ fn measure(work: &'static str, threads: usize, args: &BenchArgs) -> Result<Measu
 
 /// Simulates only so much of a work, and says how much that was.
 fn begin(work: &str, ps: u64) -> Result<Exit, Failure> {
-    let mut plan = plan(work)?.under(SEED).into_owned();
+    let mut plan = first_of(work)?.plan.under(SEED).into_owned();
     plan.length = Duration::from_ps(ps);
     plan.cuts.retain(|cut| cut.ps() <= ps);
     let mut memory = Memory::new(plan.catalog());
@@ -225,10 +225,10 @@ fn begin(work: &str, ps: u64) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What a work simulates.
-fn plan(work: &str) -> Result<Plan, Failure> {
+/// What a work simulates: the first of its configurations.
+fn first_of(work: &str) -> Result<Configuration, Failure> {
     let mut scenario = source::load(&ScenarioArgs::plain(work))?.scenario;
-    Ok(scenario.configurations.swap_remove(0).plan)
+    Ok(scenario.configurations.swap_remove(0))
 }
 
 /// What one run of a work said of itself.
@@ -242,12 +242,22 @@ struct Run {
     peak_memory_bytes: Option<u64>,
 }
 
-/// Runs a work.
-fn run_whole(work: &str, threads: usize) -> Result<Run, Failure> {
+/// Runs a configuration of a work.
+fn run_whole(work: &str, name: &str, threads: usize) -> Result<Run, Failure> {
     let folder =
         tempfile::tempdir().map_err(|error| Failure::io(&env::temp_dir(), "make a folder", &error))?;
     let mut command = Command::new(own_program()?);
-    command.args(["run", work, "--quiet", "--json", "--threads", &threads.to_string(), "--out"]);
+    command.args([
+        "run",
+        work,
+        "--config",
+        name,
+        "--quiet",
+        "--json",
+        "--threads",
+        &threads.to_string(),
+        "--out",
+    ]);
     command.arg(folder.path().join("out"));
     let output = command.output().map_err(|error| Failure::io(Path::new(work), "run", &error))?;
     run_of(&output.stdout).ok_or_else(|| broken(work, &output))
