@@ -178,6 +178,11 @@ impl Nic {
         self.noted.drain()
     }
 
+    /// Notes that were not kept, since the start, because too many came before they were fetched.
+    pub fn notes_left_out(&self) -> u64 {
+        self.noted.left_out()
+    }
+
     /// The host gives a frame.
     fn take_from_host(&mut self, now: Instant, octets: &[u8], out: &mut dyn Outputs) {
         if octets.len() > self.config.longest {
