@@ -149,8 +149,6 @@ pub struct Evenness {
     pub worst: Duration,
     /// Frames sent in the time, against those due in it, in thousandths.
     pub kept_permille: u64,
-    /// How often the system let somebody else run; those gaps are left out.
-    pub stalls: u64,
 }
 
 /// Sends frames of one flow under a token bucket of this rate, and looks at when they left.
@@ -166,11 +164,11 @@ pub fn evenness(
     let mut maker = Maker::new(shape, 0, false);
     let length = maker.length();
     let mut pacer = Pacer::new(Rule::WholeFrame, Bytes::ZERO);
-    let mut clock = crate::step::clock();
+    // All time counts, stalls too: this is what the wire sees.
+    let mut clock = Clock::new();
     let gap = rate.time_for(length);
     let mut errors: Vec<u64> = Vec::with_capacity((span.ps() / gap.ps().max(1)) as usize + 2);
-    // When the last frame left, and how many stalls there had been.
-    let mut last: Option<(Instant, u64)> = None;
+    let mut last: Option<Instant> = None;
     let mut sent = 0;
     pacer.set_rate(Instant::START, Some(rate));
     let mut pause = Pause::new([]);
@@ -181,7 +179,7 @@ pub fn evenness(
         }
         let ready = pacer.ready_at(length);
         if ready > now {
-            pause.until(ready.min(now + crate::step::NAP), now);
+            pause.until(ready, now);
             continue;
         }
         // Charged as of when it was due, so that being late once does not make all that follow late.
@@ -190,8 +188,8 @@ pub fn evenness(
         if from.send(maker.next(now)) == Sent::Yes {
             from.flush()?;
             sent += 1;
-            let (left, stalls) = (clock.now(), clock.stalls().0);
-            if let Some((before, _)) = last.replace((left, stalls)).filter(|it| it.1 == stalls) {
+            let left = clock.now();
+            if let Some(before) = last.replace(left) {
                 errors.push((left - before).ps().abs_diff(gap.ps()));
             }
         }
@@ -208,6 +206,5 @@ pub fn evenness(
         p99: at(990),
         worst: at(1000),
         kept_permille: sent * 1000 / due.max(1),
-        stalls: clock.stalls().0,
     })
 }

@@ -12,7 +12,7 @@ use crate::nic::{HOST, Nic};
 use crate::node::Node;
 use crate::recorder::{Delivered, Recorder};
 use crate::switch::Switch;
-use quell_proto::units::{Duration, Instant, Rate};
+use quell_proto::units::{Bytes, Duration, Instant, Rate};
 use quell_record::{EntityId, FlowTotals, Sink};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time;
@@ -23,7 +23,7 @@ pub const TO_NIC: usize = 0;
 pub const TO_SINK: usize = 1;
 
 /// The longest nap between two turns, well below what counts as a stall.
-pub(crate) const NAP: Duration = Duration::from_us(100);
+const NAP: Duration = Duration::from_us(100);
 
 /// A clock that all but stands still in stalls: while the one thread that drives everything does not run, nothing happens that
 /// ought to take time. What it counts for them is about what a turn takes.
@@ -167,7 +167,11 @@ impl Bench {
                 }
             }
             for (maker, flow) in self.makers.iter_mut().zip(0..) {
-                while self.nic.node.has_room(flow) {
+                let wanted = wanted(self.nic.node.limit(flow).unwrap_or(self.line), maker.length());
+                for _ in self.nic.node.waiting(flow)..wanted {
+                    if !self.nic.node.has_room(flow) {
+                        break;
+                    }
                     self.nic.with(|nic, out| nic.on_frame(now, HOST, maker.next(now), out));
                 }
             }
@@ -218,6 +222,13 @@ impl Bench {
             refused: self.wires().iter().map(|wire| wire.full + wire.overruns).sum(),
         }
     }
+}
+
+/// Frames that a flow of this rate keeps ready, so that it does not run out before the next turn, however late that is; no more, for
+/// they wait and look like latency.
+fn wanted(rate: Rate, frame: Bytes) -> usize {
+    const LEAD: Duration = Duration::from_us(400);
+    (rate.carries_in(LEAD).get() / frame.get()) as usize + 2
 }
 
 fn so_far(counts: &crate::load::FlowCounts) -> Delivered {

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-fn may_use_namespaces() -> bool {
+pub(crate) fn may_use_namespaces() -> bool {
     if let Ok(reason) = std::env::var("QUELL_WITHOUT_ROOT") {
         let _ = writeln!(std::io::stderr(), "SKIPPED, for want of network namespaces: {reason}");
         return false;
@@ -136,13 +136,7 @@ fn switch_send_and_recv_work_together_and_leave_a_recording() {
     lab.join(["cmd-a", "cmd-s"], ["a0", "p0"], 1500).unwrap();
     lab.join(["cmd-b", "cmd-s"], ["b0", "p1"], 1500).unwrap();
     lab.ip("cmd-b", &["link", "set", "dev", "b0", "address", "02:00:00:00:00:02"]).unwrap();
-    let inside = |space: &str, line: &str| -> Child {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &lab.space(space), env!("CARGO_BIN_EXE_quell")]);
-        command.args(line.split_whitespace()).current_dir(desk.path("."));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().expect("ip starts")
-    };
+    let inside = |space, line| inside(&desk, &lab, space, line);
     let switch = inside("cmd-s", "live switch p0 p1 --service p1=20Mb/s --for 60s --out rec");
     let recv = inside("cmd-b", "live recv b0 --json --quiet");
     sleep(Duration::from_millis(700));
@@ -179,10 +173,7 @@ fn an_interface_that_vanishes_under_a_switch_ends_it_with_words_and_what_was_rec
     let lab = Lab::new(&["van-s", "van-a"]).unwrap_or_else(|error| panic!("{error}"));
     lab.join(["van-a", "van-s"], ["a0", "p0"], 1500).unwrap();
     lab.join(["van-a", "van-s"], ["a1", "p1"], 1500).unwrap();
-    let mut command = Command::new("ip");
-    command.args(["netns", "exec", &lab.space("van-s"), env!("CARGO_BIN_EXE_quell")]);
-    command.args(["live", "switch", "p0", "p1", "--out", "rec", "--quiet"]).current_dir(desk.path("."));
-    let switch = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("ip starts");
+    let switch = inside(&desk, &lab, "van-s", "live switch p0 p1 --out rec --quiet");
     sleep(Duration::from_millis(600));
     lab.ip("van-s", &["link", "set", "dev", "p1", "down"]).unwrap();
     sleep(Duration::from_millis(400));
@@ -205,7 +196,16 @@ fn an_interface_that_vanishes_under_a_switch_ends_it_with_words_and_what_was_rec
     assert_eq!(manifest["complete"], false);
 }
 
-fn interrupt(child: &Child) {
+/// Starts the command in a namespace.
+pub(crate) fn inside(desk: &Desk, lab: &Lab, space: &str, line: &str) -> Child {
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", &lab.space(space), env!("CARGO_BIN_EXE_quell")]);
+    command.args(line.split_whitespace()).current_dir(desk.path("."));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("ip starts")
+}
+
+pub(crate) fn interrupt(child: &Child) {
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill starts").success());
 }

@@ -197,7 +197,6 @@ impl Measured {
                 "p99_error_ps": it.p99.ps(),
                 "worst_error_ps": it.worst.ps(),
                 "kept_permille": it.kept_permille,
-                "stalls_left_out": it.stalls,
             })
         };
         json!({

@@ -94,7 +94,14 @@ fn one(
         out::note(&format!("{points_in_words} at {}, {seconds} s on real interfaces", shown(scale.line)));
         let capture = dir.join("live.pcapng");
         let must_hold = lower.is_some();
-        let conduct = Conduct { seed: job.seed, points, capture: Some(&capture), must_hold, stop };
+        let conduct = Conduct {
+            seed: job.seed,
+            points,
+            drained_at: scale.line,
+            capture: Some(&capture),
+            must_hold,
+            stop,
+        };
         let (run, outcome) = on_interfaces(job, &conduct)?;
         let is_over = outcome.is_complete || stop.load(Ordering::Relaxed);
         if let Some(lower) = lower.filter(|_| !is_over) {

@@ -66,7 +66,7 @@ fn begun(args: &StepArgs, phase: Duration) -> Option<Rate> {
 fn rehearse(points: u8, seed: u64, stop: &AtomicBool) -> Result<Rate, Failure> {
     for line in LINES {
         let twice = Rate::from_bps(line.bps() * 2);
-        let held = rehearsal(points, twice, seed, stop)?;
+        let held = rehearsal(points, line, twice, seed, stop)?;
         if held.is_enough() {
             out::note(&format!(
                 "in a rehearsal this machine keeps up with {}; the experiment runs at half of that",
@@ -86,11 +86,12 @@ fn rehearse(points: u8, seed: u64, stop: &AtomicBool) -> Result<Rate, Failure> {
     Ok(LINES[LINES.len() - 1])
 }
 
-fn rehearsal(points: u8, line: Rate, seed: u64, stop: &AtomicBool) -> Result<Held, Failure> {
-    let text = scenario(points, line, REHEARSED, seed);
+/// A short experiment at a rate, of which is asked how far apart turns may be at that of the scale.
+fn rehearsal(points: u8, line: Rate, rate: Rate, seed: u64, stop: &AtomicBool) -> Result<Held, Failure> {
+    let text = scenario(points, rate, REHEARSED, seed);
     let read = read(Request::plain("rehearsal.toml", &text));
     let read = read.map_err(|problems| Failure::invalid(problems.to_string()))?;
-    let conduct = Conduct { seed, points, capture: None, must_hold: true, stop };
+    let conduct = Conduct { seed, points, drained_at: line, capture: None, must_hold: true, stop };
     let outcome = experiment(&read.configurations[0].plan, &conduct, &mut Digester::new())?;
     Ok(outcome.held)
 }

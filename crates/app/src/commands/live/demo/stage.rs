@@ -68,6 +68,8 @@ impl Wires {
 pub(super) struct Conduct<'a> {
     pub(super) seed: u64,
     pub(super) points: u8,
+    /// The rate at which the queue before the receiver must not run dry for want of a turn.
+    pub(super) drained_at: Rate,
     /// Where frames are kept, if anywhere.
     pub(super) capture: Option<&'a Path>,
     /// Whether it ends as soon as the machine does not keep up.
@@ -116,8 +118,8 @@ pub(super) fn experiment(
         rule: adapter.pacer,
         depth: adapter.pacer_depth,
         reaction_delay: adapter.reaction_delay,
-        // What the line carries between two turns, however late the second is.
-        queue: 64,
+        // What the line carries between two turns, however late the second is, and memory for that of all of them.
+        queue: usize::from(points).max(16) * 4,
         longest: FRAME,
         tags: true,
         seed,
@@ -135,7 +137,7 @@ pub(super) fn experiment(
         makers: (0..points).map(|flow| Maker::new(&shape, flow, true)).collect(),
         line,
         // Half of what drains a queue at its set point: later than that, the port may run dry for want of a turn.
-        patience: Duration::from_ps(line.time_for(qcn.congestion.set_point).ps() / 2),
+        patience: Duration::from_ps(conduct.drained_at.time_for(qcn.congestion.set_point).ps() / 2),
     };
     let catalog = plan.catalog();
     let find = |class, name: &str| catalog.find(class, name);
