@@ -32,6 +32,8 @@ pub struct Fared {
     pub latency_ps: u64,
     /// The longest of them.
     pub latency_max_ps: u64,
+    /// What all of it took of the processor: load, switch, receiver and the kernel on their behalf.
+    pub worked: time::Duration,
     /// Frames that the switch took in while the processor was watched, and what it took of it for them: its own time and the
     /// kernel's on its behalf, delivery to the other end of the pair included.
     pub watched: (u64, time::Duration),
@@ -41,6 +43,11 @@ impl Fared {
     /// Frames that arrived, a second.
     pub fn rate(&self) -> u64 {
         per_second(self.arrived, u128::from(self.span.ps()))
+    }
+
+    /// Frames that one core would make, forward and count in a second if it did nothing else.
+    pub fn rate_of_all(&self) -> u64 {
+        per_second(self.arrived, self.worked.as_nanos() * 1000)
     }
 
     /// Frames that one core would forward in a second if it did nothing else; none if there was no switch.
@@ -83,7 +90,7 @@ pub fn through(
     let mut receiver = Receiver::default();
     let mut into = vec![0; 1 << 14];
     let gap = rate.map(|rate| Duration::from_ps(1_000_000_000_000 / rate.max(1)));
-    let begin = clock.now();
+    let (begin, worked) = (clock.now(), sys::processor_time());
     let (mut due, mut sent, mut turns, mut watched) = (begin, 0, 0u64, (0, time::Duration::ZERO));
     let end = begin + span;
     // What is still under way at the end is waited for.
@@ -132,6 +139,7 @@ pub fn through(
         span,
         latency_ps: total.latency_sum_ps.checked_div(total.frames).unwrap_or(0),
         latency_max_ps: total.latency_max_ps,
+        worked: sys::processor_time().saturating_sub(worked),
         watched,
     })
 }
