@@ -55,6 +55,8 @@ pub struct Course {
     pub services: Vec<(Instant, Rate)>,
     /// How long it takes.
     pub length: Duration,
+    /// Whether it ends as soon as the machine does not keep up.
+    pub must_hold: bool,
 }
 
 /// How it went.
@@ -103,8 +105,8 @@ impl Held {
 const ASKS_EVERY: Duration = Duration::from_ms(500);
 
 impl Bench {
-    /// Runs the course and tells the sink what is sampled. It stops early when `stop` is set and, if `must_hold`, when the
-    /// machine does not keep up.
+    /// Runs the course and tells the sink what is sampled. It stops early when `stop` is set, and when the machine does not
+    /// keep up if it must.
     ///
     /// # Errors
     /// When an interface is gone for good.
@@ -115,7 +117,6 @@ impl Bench {
         recorder: &mut Recorder,
         told: &mut dyn Sink,
         flows: &[EntityId],
-        must_hold: bool,
         stop: &AtomicBool,
     ) -> Result<Outcome, Trouble> {
         let mut receiver = Receiver::default();
@@ -160,7 +161,7 @@ impl Bench {
             if now >= end || stop.load(Ordering::Relaxed) {
                 break now.min(end);
             }
-            if must_hold && now >= asks {
+            if course.must_hold && now >= asks {
                 asks = now + ASKS_EVERY;
                 if !self.held(now, late, began).is_enough() {
                     break now;

@@ -149,11 +149,13 @@ pub(super) fn experiment(
         flows: flows.iter().copied().map(Some).collect(),
     };
     let mut recorder = Recorder::new(places, plan.sample);
-    let course =
-        Course { services: plan.changes.iter().filter_map(service_of).collect(), length: plan.length };
-    let Conduct { must_hold, stop, .. } = *conduct;
+    let course = Course {
+        services: plan.changes.iter().filter_map(service_of).collect(),
+        length: plan.length,
+        must_hold: conduct.must_hold,
+    };
     bench
-        .run(&course, &mut step::clock(), &mut recorder, sink, &flows, must_hold, stop)
+        .run(&course, &mut step::clock(), &mut recorder, sink, &flows, conduct.stop)
         .map_err(|trouble| failure(&trouble))
 }
 
