@@ -8,6 +8,7 @@ use crate::load::{Maker, Receiver, Shape};
 use crate::switch::Switch;
 use quell_proto::control::pacer::{Pacer, Rule};
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time;
 
 /// The longest gap between two readings of the clock that work explains. A longer one is a stall: the system let somebody else
@@ -74,7 +75,7 @@ const WATCHED: u64 = 16;
 
 /// Sends frames by one interface, so many a second or as fast as they go, and counts them at another; `switch`, if there is
 /// one, has its turns in between. All of it on one thread: what others do on the machine changes how long it takes,
-/// not what is measured.
+/// not what is measured. Ends early when `stop` is set.
 ///
 /// # Errors
 /// When an interface is gone for good.
@@ -85,6 +86,7 @@ pub fn through(
     rate: Option<u64>,
     span: Duration,
     clock: &mut Clock,
+    stop: &AtomicBool,
 ) -> Result<Fared, Trouble> {
     let mut maker = Maker::new(shape, 0, false);
     let mut receiver = Receiver::default();
@@ -95,7 +97,7 @@ pub fn through(
     let end = begin + span;
     // What is still under way at the end is waited for.
     let last = end + Duration::from_ms(50);
-    loop {
+    while !stop.load(Ordering::Relaxed) {
         let now = clock.now();
         if now < end {
             for _ in 0..64 {
@@ -159,7 +161,7 @@ pub struct Evenness {
     pub kept_permille: u64,
 }
 
-/// Sends frames of one flow under a token bucket of this rate, and looks at when they left.
+/// Sends frames of one flow under a token bucket of this rate, and looks at when they left. Ends early when `stop` is set.
 ///
 /// # Errors
 /// When the interface is gone for good.
@@ -168,6 +170,7 @@ pub fn evenness(
     shape: &Shape,
     rate: Rate,
     span: Duration,
+    stop: &AtomicBool,
 ) -> Result<Evenness, Trouble> {
     let mut maker = Maker::new(shape, 0, false);
     let length = maker.length();
@@ -180,7 +183,7 @@ pub fn evenness(
     let mut sent = 0;
     pacer.set_rate(Instant::START, Some(rate));
     let mut pause = Pause::new([]);
-    loop {
+    while !stop.load(Ordering::Relaxed) {
         let now = clock.now();
         if now >= Instant::START + span {
             break;

@@ -128,6 +128,21 @@ fn what_a_killed_experiment_left_the_next_one_takes_away() {
 }
 
 #[test]
+fn a_measurement_that_is_interrupted_takes_its_network_away() {
+    if !may_use_namespaces() {
+        return;
+    }
+    let desk = Desk::new();
+    let mut child = desk.start("live bench --for 60s");
+    let id = child.id();
+    wait_for(|| of_process(id).len() == 3);
+    sleep(Duration::from_millis(300));
+    interrupt(&child);
+    assert_eq!(child.wait().expect("our own child").code(), Some(130));
+    assert!(of_process(id).is_empty());
+}
+
+#[test]
 fn switch_send_and_recv_work_together_and_leave_a_recording() {
     if !may_use_namespaces() {
         return;

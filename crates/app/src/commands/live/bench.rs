@@ -1,6 +1,6 @@
 //! `quell live bench`: what the software does on this machine.
 
-use super::{failure, frame, no_lab, time};
+use super::{failure, frame, no_lab, time, until_interrupted};
 use crate::cli_live::BenchArgs;
 use crate::exit::{Exit, Failure};
 use crate::out;
@@ -15,6 +15,7 @@ use quell_proto::units::{Bytes, Duration, Priority, Rate};
 use quell_proto::wire::MacAddr;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
 
 /// Rates at which loss is looked for, in frames a second.
 const RATES: [u64; 6] = [25_000, 50_000, 100_000, 150_000, 200_000, 300_000];
@@ -25,12 +26,14 @@ const PACED: [Rate; 3] = [Rate::from_mbps(10), Rate::from_mbps(100), Rate::from_
 pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let span = time("--for", &args.length)?;
     let frame = frame(&args.frame, SHORTEST)?;
+    // Asked before the network is built, so that it is taken away whenever the command ends.
+    let stop = until_interrupted();
     let stand = Stand::build(frame)?;
     let (mut a, mut b, mut station) = stand.open()?;
     let shape = Stand::shape(frame);
     let mut clock = bench::clock();
     let mut go = |rate: Option<u64>| {
-        bench::through(Some(&mut station), [&mut a, &mut b], &shape, rate, span, &mut clock)
+        bench::through(Some(&mut station), [&mut a, &mut b], &shape, rate, span, &mut clock, &stop)
             .map_err(|trouble| failure(&trouble))
     };
     let fastest = go(None)?;
@@ -38,14 +41,22 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
         RATES.into_iter().map(|rate| Ok((rate, go(Some(rate))?))).collect::<Result<Vec<_>, Failure>>()?;
     let (mut direct, mut far) = stand.direct()?;
     let quiet = RATES[0];
-    let bare = bench::through(None, [&mut direct, &mut far], &shape, Some(quiet), span, &mut bench::clock())
-        .map_err(|trouble| failure(&trouble))?;
+    let bare =
+        bench::through(None, [&mut direct, &mut far], &shape, Some(quiet), span, &mut bench::clock(), &stop)
+            .map_err(|trouble| failure(&trouble))?;
     let paced = PACED
         .into_iter()
         .map(|rate| {
-            Ok((rate, bench::evenness(&mut direct, &shape, rate, span).map_err(|trouble| failure(&trouble))?))
+            Ok((
+                rate,
+                bench::evenness(&mut direct, &shape, rate, span, &stop)
+                    .map_err(|trouble| failure(&trouble))?,
+            ))
         })
         .collect::<Result<Vec<_>, Failure>>()?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(Exit::Interrupted);
+    }
     let measured = Measured { frame, fastest, loads, bare, paced };
     out::print(&if args.json { format!("{:#}\n", measured.to_json()) } else { measured.in_words() })?;
     Ok(Exit::Done)
