@@ -98,8 +98,12 @@ impl Drawn {
             FigureKind::Tree => (Vec::new(), tree::take(recording, &entities, &buckets)),
             FigureKind::Slowdown => (slowdowns(recording, &entities, window), Vec::new()),
             FigureKind::Bursts => (burst_lengths(recording, &entities, window), Vec::new()),
-            FigureKind::PauseCount => (by_priority(recording, &Metric::PauseCount, &entities, window), Vec::new()),
-            FigureKind::PauseTime => (by_priority(recording, &Metric::PauseTime, &entities, window), Vec::new()),
+            FigureKind::PauseCount => {
+                (by_priority(recording, &Metric::PauseCount, &entities, window), Vec::new())
+            }
+            FigureKind::PauseTime => {
+                (by_priority(recording, &Metric::PauseTime, &entities, window), Vec::new())
+            }
             kind => {
                 let line = |&entity| line(recording, kind, entity, &buckets, several);
                 (entities.iter().filter_map(line).collect(), Vec::new())

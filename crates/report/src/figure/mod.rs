@@ -276,7 +276,9 @@ impl Figure {
         }
         // Bars of one sort are compared over panels; those of a median and of a tail are not.
         let has_bars = self.panels.iter().any(|panel| matches!(panel.body, Body::Bars(_)));
-        has_bars && self.kind != FigureKind::Slowdown || !least.is_finite() || most <= least * Figure::COMMON_UP_TO
+        has_bars && self.kind != FigureKind::Slowdown
+            || !least.is_finite()
+            || most <= least * Figure::COMMON_UP_TO
     }
 
     /// How far panels on one scale may differ.

@@ -591,7 +591,8 @@ impl Host {
         }
         let mut queues = [None; 8];
         classes.for_each(|class| queues[class] = self.ready_of(class, net));
-        let ready = (0..8).filter(|&class| queues[class].is_some()).fold(0, |ready, class| ready | 1 << class);
+        let ready =
+            (0..8).filter(|&class| queues[class].is_some()).fold(0, |ready, class| ready | 1 << class);
         if ready == 0 {
             return None;
         }
