@@ -81,7 +81,7 @@ pub(crate) struct RunArgs {
     pub(crate) configurations: Vec<String>,
     /// Threads to use [default: one for each core]; results do not depend on it
     #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) threads: Option<usize>,
     /// Draw the fluid model of the hottest port over queues and rates, where there is one
     #[arg(long, value_enum)]
     pub(crate) overlay: Option<Overlay>,
@@ -116,12 +116,18 @@ pub(crate) struct BenchArgs {
     /// Write what was measured to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) save: Option<PathBuf>,
-    /// Threads for each run
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    /// Threads for each run; several numbers, as in 1,2,4, measure how runs speed up
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1")]
+    pub(crate) threads: Vec<usize>,
     /// Take the best of so many runs
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) times: NonZeroUsize,
+    /// Say where the instructions go, by source file; takes valgrind, and one work
+    #[arg(long)]
+    pub(crate) profile: bool,
+    /// Write pictures and their numbers into this folder: cost and memory by hosts, speed-up by threads, profile
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
     /// Print one JSON document instead of a table
     #[arg(long)]
     pub(crate) json: bool,
@@ -178,7 +184,7 @@ pub(crate) struct SuiteArgs {
     pub(crate) out: Option<PathBuf>,
     /// Threads to use [default: one for each core]; results do not depend on it
     #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) threads: Option<usize>,
     /// Write a reproduction page in Markdown too, with its figures in a folder of the same name beside it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) page: Option<PathBuf>,

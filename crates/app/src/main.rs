@@ -21,10 +21,17 @@ mod runner;
 mod source;
 mod suite_folder;
 mod suite_results;
+mod threads;
 mod vectors;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 use std::process::ExitCode;
+
+/// Threads of one run grow their state side by side; the system's allocator asks the kernel for a page at a time, and each
+/// of them stops all threads.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     interrupt::listen();

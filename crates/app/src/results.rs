@@ -7,6 +7,7 @@ use crate::progress;
 use crate::runner::{Kept, Run, State};
 use quell_record::claim::{Claim, FigureSpec};
 use quell_record::{ConfigurationHead, Digest, Fault, RecordError};
+use quell_report::figure::Chart;
 use quell_report::{
     ConfigurationRow, Extract, FairnessRow, Report, RunFact, Setting, Tally, figures, judge, page, text,
 };
@@ -345,6 +346,18 @@ fn remedy(run: &Run, error: &RecordError) -> String {
             )
         }
     }
+}
+
+/// Writes a chart as picture and table into a folder, and gives the names of both files.
+pub(crate) fn write_chart(dir: &Path, chart: &Chart) -> Result<Vec<String>, Failure> {
+    fs::create_dir_all(dir).map_err(|error| Failure::io(dir, "create", &error))?;
+    let mut files = Vec::new();
+    for (ending, text) in [("svg", chart.to_svg()), ("csv", chart.to_csv())] {
+        let path = dir.join(format!("{}.{ending}", chart.stem));
+        write_file(&path, &text)?;
+        files.push(path.display().to_string());
+    }
+    Ok(files)
 }
 
 /// Writes a file, whole or not at all, with a failure that names it.

@@ -277,7 +277,7 @@ impl Bench<'_> {
             }
             return Ok(state);
         }
-        let threads = threads.min(kernel::useful_threads(job.plan));
+        let threads = kernel::useful_threads(job.plan, threads);
         watch.watched(threads, |control| self.simulate(job, control))
     }
 

@@ -63,9 +63,9 @@ pub fn bode(model: &Model, loops: &[Stability]) -> Chart {
         let line =
             |points: Vec<(f64, f64)>| Mark::Line { name: name.to_owned(), points, colour, dashed: false };
         gains.push(line(points.iter().map(|it| (it.frequency, it.gain)).collect()));
-        // The delay turns on and on; margins are decided at half a turn.
-        let shown = points.iter().filter(|it| it.phase > -2.0 * PI);
-        phases.push(line(shown.map(|it| (it.frequency, it.phase.to_degrees())).collect()));
+        // The delay turns on and on; margins are decided at half a turn. Both plots go over the same frequencies.
+        let shown = |phase: f64| if phase > -2.0 * PI { phase.to_degrees() } else { f64::NAN };
+        phases.push(line(points.iter().map(|it| (it.frequency, shown(it.phase))).collect()));
         for margin in stability.phase_margin().into_iter().chain(stability.gain_margin()) {
             let name = "where margins are taken: of phase at gain one, of gain at half a turn".to_owned();
             gains.push(Mark::Upright { name: name.clone(), value: margin.frequency });
@@ -120,11 +120,18 @@ pub fn map(model: &Model, map: &Map, across: Range, up: Range) -> Chart {
     };
     let plot =
         Plot { title: String::new(), across: axis(across), up: axis(up), marks: vec![Mark::Heat(heat)] };
+    let others = Parameter::ALL.into_iter().filter(|it| ![across.parameter, up.parameter].contains(it));
+    let held = others.filter_map(|it| {
+        let (name, unit) = parameter(it);
+        Some(format!("{name} {}", unit.show_stated(it.value(model)?)))
+    });
     Chart {
-        title: format!("Stability of {}", in_words(model)),
+        title: format!("Where {} is stable", model.name()),
         stem: "map".to_owned(),
-        caption: "By the linearised loop: the darker, the further the delay is from the critical one, up to a factor of four."
-            .to_owned(),
+        caption: format!(
+            "By the linearised loop: the darker, the further the delay is from the critical one, up to a factor of four. Held: {}.",
+            held.collect::<Vec<_>>().join(", ")
+        ),
         plots: vec![plot],
     }
 }

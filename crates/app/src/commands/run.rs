@@ -11,12 +11,11 @@ use crate::progress::Progress;
 use crate::results::Results;
 use crate::runner::{self, Watch};
 use crate::source::{self, Loaded};
+use crate::threads;
 use quell_record::RecordError;
 use quell_sim::scenario::{Configuration, Scenario};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let loaded = source::load(&args.scenario)?;
@@ -36,9 +35,11 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     watch.until_interrupted(|| out::note("\nstopping at the next sample; Ctrl-C once more stops at once"));
     let progress = Progress::new(&id, args.quiet);
     let jobs = prepared.jobs(&chosen);
-    let runs = runner::run_all(&jobs, threads(args.threads), &watch, &progress);
+    let threads = threads::chosen(args.threads);
+    threads::explain_idle(args.threads, &jobs);
+    let runs = runner::run_all(&jobs, threads, &watch, &progress);
     progress.clear();
-    let captures = asked.map(|asked| capture::make(&asked, &jobs, &runs, threads(args.threads), &watch));
+    let captures = asked.map(|asked| capture::make(&asked, &jobs, &runs, threads, &watch));
     let dirs: Vec<_> = runs.iter().map(|run| (run.configuration.clone(), run.dir.clone())).collect();
     let mut results = prepared.results(chosen.len(), runs);
     if args.overlay == Some(Overlay::Fluid) {
@@ -56,11 +57,6 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     };
     let exit = finish(args, &dir, &results, watch.is_interrupted())?;
     Ok(exit.max(captured))
-}
-
-/// Runs at a time: as asked, or one for each core.
-pub(super) fn threads(asked: Option<NonZeroUsize>) -> usize {
-    asked.or(thread::available_parallelism().ok()).map_or(1, usize::from)
 }
 
 /// Writes and prints what there is, and says how to end.

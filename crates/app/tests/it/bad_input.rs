@@ -75,7 +75,6 @@ fn flags_that_make_no_sense_are_refused() {
         ("run tiny.toml --seed 7 --set run={seed=8}", "`--seed 7` and `--set run={seed=8}` both set"),
         ("run tiny.toml --repeat 1 --set run.repeat=2", "`--repeat 1` and `--set run.repeat=2` both set"),
         ("run tiny.toml --repeat 0", "--repeat"),
-        ("run tiny.toml --threads 0", "--threads"),
         ("run tiny.toml --seed -1", "-1"),
         ("run tiny.toml --seed 18446744073709551615", "9223372036854775807"),
         ("run tiny.toml --expect-digest xyz", "hexadecimal"),

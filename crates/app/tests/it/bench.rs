@@ -39,3 +39,24 @@ fn a_work_that_names_a_file_of_data_can_be_begun() {
     did.exits(0);
     assert!(did.stdout.trim().parse::<u64>().is_ok_and(|hops| hops > 0), "{}", did.stdout);
 }
+
+#[test]
+fn several_numbers_of_threads_are_measured_and_drawn() {
+    let desk = Desk::new();
+    let did = desk.quell("bench permutation-open-128 --threads 1,2 --times 1 --out pictures");
+    did.exits(0);
+    assert!(did.stdout.contains("× one thread"), "{}", did.stdout);
+    let table = desk.read("pictures/threads.csv");
+    let rows = table.lines().filter(|it| it.contains(",permutation-open-128,")).count();
+    assert_eq!(rows, 2, "{table}");
+    assert!(desk.read("pictures/threads.svg").contains("times as fast as one thread"));
+}
+
+#[test]
+fn works_of_one_family_are_drawn_by_their_hosts() {
+    let desk = Desk::new();
+    desk.quell("bench permutation-open-16 permutation-open-128 --times 1 --out pictures").exits(0);
+    let table = desk.read("pictures/memory.csv");
+    assert!(table.contains(",permutation-open,16,") && table.contains(",permutation-open,128,"), "{table}");
+    assert!(desk.read("pictures/cost.csv").contains("Time,permutation-open,16,"));
+}

@@ -16,6 +16,24 @@ fn the_same_seed_gives_the_same_digest_on_any_number_of_threads() {
 }
 
 #[test]
+fn no_threads_too_many_and_more_than_a_network_can_use_are_explained_and_change_nothing() {
+    let desk = Desk::with_tiny();
+    let first = digest(&desk.json("run tiny.toml --json --out first --config qcn --repeat 1 --threads 1"));
+    let run = |threads: &str| {
+        let did = desk.quell(&format!(
+            "run tiny.toml --out t{threads} --config qcn --repeat 1 --threads {threads} --expect-digest {first}"
+        ));
+        did.exits(0);
+        did.stderr
+    };
+    let none = run("0");
+    assert!(none.contains("--threads 0: nothing runs on no thread; taking one for each core"), "{none}");
+    let many = run("5000");
+    assert!(many.contains("--threads 5000: this machine has"), "{many}");
+    assert!(many.contains("the run is simulated by one thread: a thread pays for each 128 links"), "{many}");
+}
+
+#[test]
 fn every_run_has_the_digest_it_has_alone() {
     let desk = Desk::with_tiny();
     let together = desk.json("run tiny.toml --json --out together");

@@ -5,8 +5,7 @@
 
 pub(crate) mod agenda;
 mod deadlock;
-mod meeting;
 mod parallel;
 mod run;
 
-pub use run::{Broken, Control, Outcome, run, run_tapped, useful_threads};
+pub use run::{Broken, Control, LINKS_FOR_A_THREAD, Outcome, links, run, run_tapped, useful_threads};

@@ -179,11 +179,20 @@ pub fn run(plan: &Plan, seed: u64, sink: &mut dyn Sink, control: &Control) -> Re
     alone(plan, seed, sink, control)
 }
 
-/// How many threads a plan's network is large enough to gain from: one for every 128 links. With fewer, threads
-/// wait for each other longer than they work.
-pub fn useful_threads(plan: &Plan) -> usize {
-    let inner = plan.fabric.as_ref().map_or(0, |fabric| fabric.links.len());
-    ((plan.links.len() + inner) / 128).max(1)
+/// A thread pays for so many links. With fewer, threads wait for each other longer than they work.
+pub const LINKS_FOR_A_THREAD: usize = 128;
+
+/// The links of a plan's network, those inside a fabric counted.
+pub fn links(plan: &Plan) -> usize {
+    plan.links.len() + plan.fabric.as_ref().map_or(0, |fabric| fabric.links.len())
+}
+
+/// How many threads, of `most`, a plan's network is large enough to gain from and can be cut for.
+pub fn useful_threads(plan: &Plan, most: usize) -> usize {
+    match most.min(links(plan) / LINKS_FOR_A_THREAD) {
+        0 | 1 => 1,
+        parts => cut(plan, parts).parts,
+    }
 }
 
 /// Runs a plan on this thread.

@@ -46,9 +46,9 @@ impl Baseline {
         fs::write(path, text).map_err(|error| Failure::io(path, "write", &error))
     }
 
-    /// The same work, as it was measured here.
-    pub(super) fn find(&self, work: &str) -> Option<&Measured> {
-        self.works.iter().find(|it| it.work == work)
+    /// The same work on as many threads, as it was measured here.
+    pub(super) fn find(&self, now: &Measured) -> Option<&Measured> {
+        self.works.iter().find(|it| it.work == now.work && it.threads == now.threads)
     }
 
     /// How this compares with what was before, if `at_most` percent more instructions may be.
@@ -62,7 +62,7 @@ impl Baseline {
         }
         let mut verdict = Verdict::default();
         for now in &self.works {
-            let counts = before.find(&now.work).map(|before| before.instructions_per_hop);
+            let counts = before.find(now).map(|before| before.instructions_per_hop);
             let (Some(now_takes), Some(Some(took))) = (now.instructions_per_hop, counts) else { continue };
             let percent = (now_takes / took - 1.0) * 100.0;
             if percent > at_most {
@@ -94,6 +94,9 @@ mod tests {
     fn measured(instructions: Option<f64>) -> Baseline {
         let work = Measured {
             work: "bench/a".into(),
+            threads: 1,
+            hosts: 2,
+            flows: 1,
             checks: true,
             frame_hops: 10,
             cell_hops: 0,

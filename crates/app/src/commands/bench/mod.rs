@@ -5,23 +5,30 @@
 //! those of a very short one, under valgrind and recorded in memory: setting up and starting are in both.
 
 mod baseline;
+mod charts;
+mod profile;
 mod table;
 
 use crate::catalogue;
 use crate::cli::{BenchArgs, ScenarioArgs};
 use crate::exit::{Exit, Failure};
 use crate::out;
+use crate::results;
 use crate::source;
+use crate::threads;
 use baseline::Baseline;
+use profile::Profile;
 use quell_proto::units::Duration;
 use quell_record::Memory;
 use quell_record::select::matches;
+use quell_report::figure::Chart;
 use quell_sim::kernel::{self, Control};
-use quell_sim::scenario::plan::Plan;
+use quell_sim::scenario::Configuration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::env;
-use std::num::NonZeroUsize;
+use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Instant;
@@ -38,6 +45,12 @@ const SHORTER: u64 = 5;
 pub(super) struct Measured {
     /// Its name.
     pub(super) work: String,
+    /// The threads that each run had.
+    pub(super) threads: u64,
+    /// Hosts of its network.
+    pub(super) hosts: u64,
+    /// Flows between them.
+    pub(super) flows: u64,
     /// Whether the counts that other simulators agree on came out.
     pub(super) checks: bool,
     /// Frames carried over links.
@@ -57,21 +70,42 @@ pub(super) struct Measured {
     pub(super) setup_seconds: f64,
 }
 
+impl Measured {
+    /// What it is counted by: cells where there are any, a dozen for each frame, else frames.
+    fn hops(&self) -> u64 {
+        if self.cell_hops > 0 { self.cell_hops } else { self.frame_hops }
+    }
+
+    /// How many times as fast it was as another measurement of the same work.
+    fn speed_up_over(&self, other: &Measured) -> f64 {
+        other.ns_per_hop / self.ns_per_hop
+    }
+}
+
 pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     if let (Some(ps), [work]) = (args.beginning, &args.works[..]) {
         return begin(work, ps);
     }
     let before = args.against.as_deref().map(Baseline::load).transpose()?;
     let works = works(&args.works)?;
-    if args.instructions {
+    if args.instructions || args.profile {
         require_valgrind()?;
+    }
+    if args.profile {
+        return profile(&works, args);
     }
     let mut measured = Vec::new();
     for work in &works {
-        if !args.json {
-            out::note(&format!("{work} …"));
+        for threads in args.threads.iter().map(|it| threads::chosen(Some(*it))) {
+            if !args.json {
+                out::note(&if threads == 1 {
+                    format!("{work} …")
+                } else {
+                    format!("{work} on {threads} threads …")
+                });
+            }
+            measured.push(measure(work, threads, args)?);
         }
-        measured.push(measure(work, args)?);
     }
     let now = Baseline::of(measured);
     if let Some(path) = &args.save {
@@ -84,8 +118,36 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
         table::render(&now, before.as_ref(), verdict.as_ref())
     };
     out::print(&text)?;
+    if let Some(dir) = &args.out {
+        let charts = charts::all(&now.works);
+        if charts.is_empty() {
+            out::note(
+                "nothing to draw: pictures take a family of works, such as 'permutation-*', or several threads",
+            );
+        }
+        charts.iter().try_for_each(|chart| draw(dir, chart))?;
+    }
     let failed = now.works.iter().any(|work| !work.checks) || verdict.is_some_and(|it| !it.slower.is_empty());
     Ok(if failed { Exit::Failed } else { Exit::Done })
+}
+
+/// Says where the instructions of works go.
+fn profile(works: &[&'static str], args: &BenchArgs) -> Result<Exit, Failure> {
+    for work in works {
+        let length = first_of(work)?.plan.length.ps();
+        let [start, part] = [BEGINNING, SHORTER].map(|part| profile_beginning(work, length / part));
+        let ((hops_before, before), (hops, profile)) = (start?, part?);
+        let chart = charts::profile(work, profile.beyond(&before, hops - hops_before));
+        out::print(&format!("{}\n", chart.to_text()))?;
+        if let Some(dir) = &args.out {
+            draw(dir, &chart)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn draw(dir: &Path, chart: &Chart) -> Result<(), Failure> {
+    results::write_chart(dir, chart)?.iter().try_for_each(|file| out::print(&format!("wrote {file}\n")))
 }
 
 /// The works that are asked for, or all.
@@ -108,44 +170,51 @@ fn works(patterns: &[String]) -> Result<Vec<&'static str>, Failure> {
     Ok(chosen)
 }
 
-fn measure(work: &'static str, args: &BenchArgs) -> Result<Measured, Failure> {
-    let length = plan(work)?.length.ps();
-    let threads = args.threads.map_or(1, NonZeroUsize::get);
+fn measure(work: &'static str, threads: usize, args: &BenchArgs) -> Result<Measured, Failure> {
+    let Configuration { name, plan, .. } = first_of(work)?;
+    let length = plan.length.ps();
     let started = Instant::now();
     run_beginning(Command::new(own_program()?), work, length / BEGINNING)?;
     let setup_seconds = started.elapsed().as_secs_f64();
     let mut best: Option<Run> = None;
     for _ in 0..args.times.get() {
-        let run = run_whole(work, threads)?;
+        let run = run_whole(work, &name, threads)?;
         if best.as_ref().is_none_or(|best| run.seconds < best.seconds) {
             best = Some(run);
         }
     }
     let best = best.expect("it ran at least once");
-    let instructions_per_hop = if args.instructions {
+    // One thread is counted: several do the same, and wait.
+    let instructions_per_hop = if args.instructions && threads == 1 {
         let [start, part] = [BEGINNING, SHORTER].map(|part| count_beginning(work, length / part));
         let ((hops_before, before), (hops, count)) = (start?, part?);
         Some(float(count.saturating_sub(before)) / float((hops - hops_before).max(1)))
     } else {
         None
     };
-    let hops = float(best.hops().max(1));
-    Ok(Measured {
+    let mut measured = Measured {
         work: work.to_owned(),
+        threads: threads as u64,
+        hosts: plan.hosts.len() as u64,
+        flows: plan.flows.len() as u64,
         checks: best.checks,
         frame_hops: best.frame_hops,
         cell_hops: best.cell_hops,
-        events_per_hop: float(best.events) / hops,
-        ns_per_hop: best.seconds * 1e9 / hops,
+        events_per_hop: 0.0,
+        ns_per_hop: 0.0,
         instructions_per_hop,
         peak_memory_bytes: best.peak_memory_bytes,
         setup_seconds,
-    })
+    };
+    let hops = float(measured.hops().max(1));
+    measured.events_per_hop = float(best.events) / hops;
+    measured.ns_per_hop = best.seconds * 1e9 / hops;
+    Ok(measured)
 }
 
 /// Simulates only so much of a work, and says how much that was.
 fn begin(work: &str, ps: u64) -> Result<Exit, Failure> {
-    let mut plan = plan(work)?.under(SEED).into_owned();
+    let mut plan = first_of(work)?.plan.under(SEED).into_owned();
     plan.length = Duration::from_ps(ps);
     plan.cuts.retain(|cut| cut.ps() <= ps);
     let mut memory = Memory::new(plan.catalog());
@@ -156,10 +225,10 @@ fn begin(work: &str, ps: u64) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What a work simulates.
-fn plan(work: &str) -> Result<Plan, Failure> {
+/// What a work simulates: the first of its configurations.
+fn first_of(work: &str) -> Result<Configuration, Failure> {
     let mut scenario = source::load(&ScenarioArgs::plain(work))?.scenario;
-    Ok(scenario.configurations.swap_remove(0).plan)
+    Ok(scenario.configurations.swap_remove(0))
 }
 
 /// What one run of a work said of itself.
@@ -173,19 +242,22 @@ struct Run {
     peak_memory_bytes: Option<u64>,
 }
 
-impl Run {
-    /// What it is counted by: cells where there are any, a dozen for each frame, else frames.
-    fn hops(&self) -> u64 {
-        if self.cell_hops > 0 { self.cell_hops } else { self.frame_hops }
-    }
-}
-
-/// Runs a work.
-fn run_whole(work: &str, threads: usize) -> Result<Run, Failure> {
+/// Runs a configuration of a work.
+fn run_whole(work: &str, name: &str, threads: usize) -> Result<Run, Failure> {
     let folder =
         tempfile::tempdir().map_err(|error| Failure::io(&env::temp_dir(), "make a folder", &error))?;
     let mut command = Command::new(own_program()?);
-    command.args(["run", work, "--quiet", "--json", "--threads", &threads.to_string(), "--out"]);
+    command.args([
+        "run",
+        work,
+        "--config",
+        name,
+        "--quiet",
+        "--json",
+        "--threads",
+        &threads.to_string(),
+        "--out",
+    ]);
     command.arg(folder.path().join("out"));
     let output = command.output().map_err(|error| Failure::io(Path::new(work), "run", &error))?;
     run_of(&output.stdout).ok_or_else(|| broken(work, &output))
@@ -199,11 +271,28 @@ fn run_beginning(mut command: Command, work: &str, ps: u64) -> Result<(u64, Outp
     hops.map_err(|_| broken(work, &output)).map(|hops| (hops, output))
 }
 
+/// This program, to be run under callgrind.
+fn under_callgrind(written_to: &Path) -> Result<Command, Failure> {
+    let mut valgrind = Command::new("valgrind");
+    let mut file = OsString::from("--callgrind-out-file=");
+    file.push(written_to);
+    valgrind.arg("--tool=callgrind").arg(file).arg(own_program()?);
+    Ok(valgrind)
+}
+
+/// The hops of the beginning of a work, and in which files their instructions are.
+fn profile_beginning(work: &str, ps: u64) -> Result<(u64, Profile), Failure> {
+    let folder =
+        tempfile::tempdir().map_err(|error| Failure::io(&env::temp_dir(), "make a folder", &error))?;
+    let file = folder.path().join("callgrind.out");
+    let (hops, _) = run_beginning(under_callgrind(&file)?, work, ps)?;
+    let text = fs::read(&file).map_err(|error| Failure::io(&file, "read", &error))?;
+    Ok((hops, Profile::read(&String::from_utf8_lossy(&text))))
+}
+
 /// The hops of the beginning of a work, and the instructions that they took, as valgrind counts them.
 fn count_beginning(work: &str, ps: u64) -> Result<(u64, u64), Failure> {
-    let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(own_program()?);
-    let (hops, output) = run_beginning(valgrind, work, ps)?;
+    let (hops, output) = run_beginning(under_callgrind(Path::new("/dev/null"))?, work, ps)?;
     let said = String::from_utf8_lossy(&output.stderr);
     let line = said.lines().find(|line| line.contains("Collected"));
     let count = line.and_then(|line| line.rsplit(' ').next()).and_then(|count| count.parse().ok());

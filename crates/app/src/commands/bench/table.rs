@@ -9,13 +9,14 @@ pub(super) fn render(now: &Baseline, before: Option<&Baseline>, verdict: Option<
     let paint = Paint::for_stdout();
     let mut text = String::new();
     let head = format!(
-        "{:<28} {:>11} {:>7} {:>8} {:>8} {:>10} {:>8}  {}",
-        "work", "hops", "ev/hop", "ns/hop", "in/hop", "memory", "set-up", "counts"
+        "{:<28} {:>3} {:>11} {:>7} {:>8} {:>8} {:>10} {:>8}  {}",
+        "work", "thr", "hops", "ev/hop", "ns/hop", "in/hop", "memory", "set-up", "counts"
     );
     let _ = writeln!(text, "{}", paint.bold(&head));
     for work in &now.works {
-        let _ = writeln!(text, "{}", row(work, paint));
-        if let Some(before) = before.and_then(|before| before.find(&work.work)) {
+        let alone = now.works.iter().find(|it| it.work == work.work && it.threads == 1);
+        let _ = writeln!(text, "{}{}", row(work, paint), speed_up(work, alone));
+        if let Some(before) = before.and_then(|before| before.find(work)) {
             let _ = writeln!(text, "{}", paint.dim(&change(work, before)));
         }
     }
@@ -41,18 +42,27 @@ pub(super) fn render(now: &Baseline, before: Option<&Baseline>, verdict: Option<
 }
 
 fn row(work: &Measured, paint: Paint) -> String {
-    let hops = if work.cell_hops > 0 { work.cell_hops } else { work.frame_hops };
     let instructions =
         work.instructions_per_hop.map_or_else(|| "-".to_owned(), |count| format!("{count:.0}"));
     let memory = work.peak_memory_bytes.map_or_else(|| "-".to_owned(), |it| format!("{} MB", it / 1_000_000));
     format!(
-        "{:<28} {hops:>11} {:>7.2} {:>8.1} {instructions:>8} {memory:>10} {:>6.2} s  {}",
+        "{:<28} {:>3} {:>11} {:>7.2} {:>8.1} {instructions:>8} {memory:>10} {:>6.2} s  {}",
         work.work,
+        work.threads,
+        work.hops(),
         work.events_per_hop,
         work.ns_per_hop,
         work.setup_seconds,
         if work.checks { paint.green("agree") } else { paint.red("DIFFER") }
     )
+}
+
+/// How much faster than one thread it was, if it had several and one was measured too.
+fn speed_up(work: &Measured, alone: Option<&Measured>) -> String {
+    match alone {
+        Some(alone) if work.threads > 1 => format!("  {:.2} × one thread", work.speed_up_over(alone)),
+        _ => String::new(),
+    }
 }
 
 /// What it was before, in the columns of what it is.
@@ -63,8 +73,9 @@ fn change(now: &Measured, before: &Measured) -> String {
         _ => String::new(),
     };
     format!(
-        "{:<28} {:>11} {:>7} {:>8} {instructions:>8}",
+        "{:<28} {:>3} {:>11} {:>7} {:>8} {instructions:>8}",
         "  since the baseline",
+        "",
         "",
         percent(now.events_per_hop, before.events_per_hop),
         percent(now.ns_per_hop, before.ns_per_hop),

@@ -13,10 +13,10 @@ mod value;
 use crate::cli_theory::{AnswerArgs, Question, TheoryArgs};
 use crate::exit::{Exit, Failure};
 use crate::out;
+use crate::results;
 use quell_report::figure::Chart;
 use quell_theory::Outside;
 use serde_json::Value;
-use std::fs;
 
 pub(super) fn theory(args: &TheoryArgs) -> Result<Exit, Failure> {
     match &args.question {
@@ -50,12 +50,7 @@ impl From<Outside> for Failure {
 fn answer(args: &AnswerArgs, chart: &Chart, words: &str, mut document: Value) -> Result<Exit, Failure> {
     let mut files = Vec::new();
     if let Some(dir) = &args.out {
-        fs::create_dir_all(dir).map_err(|error| Failure::io(dir, "create", &error))?;
-        for (ending, text) in [("svg", chart.to_svg()), ("csv", chart.to_csv())] {
-            let path = dir.join(format!("{}.{ending}", chart.stem));
-            fs::write(&path, text).map_err(|error| Failure::io(&path, "write", &error))?;
-            files.push(path.display().to_string());
-        }
+        files = results::write_chart(dir, chart)?;
     }
     if args.json {
         document["files"] = files.into();

@@ -8,6 +8,7 @@ use crate::exit::Failure;
 use crate::fluid::Fluid;
 use crate::out;
 use crate::source;
+use clap::ValueEnum;
 use quell_proto::control::ecm;
 use quell_proto::control::qcn::Profile;
 use quell_proto::units::Rate;
@@ -99,7 +100,10 @@ fn standard(name: ModelName) -> Model {
 }
 
 fn of_scenario(args: &ModelArgs, scenario: &str) -> Result<Fluid, Failure> {
-    let loaded = source::load(&ScenarioArgs::plain(scenario))?;
+    let is_model = ModelName::from_str(scenario, true).is_ok();
+    let loaded = source::load(&ScenarioArgs::plain(scenario)).map_err(|failure| {
+        if is_model { failure.hint(format!("for the model, say `--model {scenario}`")) } else { failure }
+    })?;
     let all = &loaded.scenario.configurations;
     let port = args.port.as_deref();
     let of = |it: &Configuration| Fluid::of(&it.plan, port);

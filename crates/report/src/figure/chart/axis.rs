@@ -110,6 +110,8 @@ fn values(plot: &Plot, of: impl Fn(&(f64, f64)) -> f64) -> Vec<f64> {
             Mark::Level { value, .. } if !is_across => values.push(*value),
             Mark::Upright { value, .. } if is_across => values.push(*value),
             Mark::Level { .. } | Mark::Upright { .. } => {}
+            Mark::Bars(rows) if is_across => values.extend(rows.iter().map(|it| it.1)),
+            Mark::Bars(_) => {}
             Mark::Heat(heat) => values.extend(if is_across { &heat.across } else { &heat.up }),
         }
     }

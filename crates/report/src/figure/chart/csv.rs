@@ -20,6 +20,11 @@ pub(super) fn write(chart: &Chart) -> String {
                 }
                 Mark::Level { name, value } => row(name, String::new(), value.to_string(), String::new()),
                 Mark::Upright { name, value } => row(name, value.to_string(), String::new(), String::new()),
+                Mark::Bars(rows) => {
+                    for (name, value) in rows {
+                        row(name, String::new(), String::new(), value.to_string());
+                    }
+                }
                 Mark::Heat(heat) => {
                     for (up, cells) in heat.up.iter().zip(&heat.cells) {
                         for (across, cell) in heat.across.iter().zip(cells) {

@@ -88,6 +88,9 @@ pub enum Mark {
     },
     /// A field of shaded cells.
     Heat(Heat),
+    /// Bars that lie below each other, each with its name and its value: the plot has nothing else. The vertical
+    /// axis names them, the horizontal one measures.
+    Bars(Vec<(String, f64)>),
 }
 
 /// A field of cells: blue above one, orange below, the more so the further by factor; grey where there is nothing.

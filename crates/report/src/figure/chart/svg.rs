@@ -15,7 +15,7 @@ const NONE: &str = "#bbb";
 
 pub(super) fn draw(chart: &Chart) -> String {
     let mut svg = Svg::default();
-    let mut top = 6.0;
+    let mut top = draw_heading(&mut svg, chart);
     for plot in &chart.plots {
         top = draw_plot(&mut svg, plot, top);
     }
@@ -23,9 +23,39 @@ pub(super) fn draw(chart: &Chart) -> String {
     svg.finish(&chart.title, bottom)
 }
 
+/// What the chart shows and how to read it, because its file stands alone; returns where the plots may begin.
+fn draw_heading(svg: &mut Svg, chart: &Chart) -> f64 {
+    let room = WIDTH - LEFT - RIGHT;
+    let mut y = 20.0;
+    svg.text(LEFT, y, &shortened(&chart.title, room, BODY), &Text { bold: true, ..Text::body() });
+    for line in wrapped(&chart.caption, room) {
+        y += SMALL + 4.0;
+        svg.text(LEFT, y, &line, &Text::small());
+    }
+    y + 8.0
+}
+
+/// A text in lines that fit, broken between words.
+fn wrapped(text: &str, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width(line, SMALL) + width(word, SMALL) + SMALL <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Draws one plot from `top` on; returns where the next may begin.
 fn draw_plot(svg: &mut Svg, plot: &Plot, top: f64) -> f64 {
     let y = top + if plot.title.is_empty() { 6.0 } else { 20.0 };
+    if let [Mark::Bars(rows)] = &plot.marks[..] {
+        return draw_bars(svg, plot, rows, y);
+    }
     let (right, floor) = (WIDTH - RIGHT, y + HEIGHT);
     let across = Placed::across(plot, (LEFT, right));
     let up = Placed::up(plot, (floor, y));
@@ -61,6 +91,31 @@ fn draw_plot(svg: &mut Svg, plot: &Plot, top: f64) -> f64 {
     let style = Text { anchor: "middle", ..Text::body() };
     svg.text(f64::midpoint(LEFT, right), floor + 32.0, &named(&plot.across.name, across.unit.name), &style);
     floor + 42.0
+}
+
+/// Bars with their names to the left and their values to the right.
+fn draw_bars(svg: &mut Svg, plot: &Plot, rows: &[(String, f64)], y: f64) -> f64 {
+    const TALL: f64 = 17.0;
+    let left = LEFT + rows.iter().map(|row| width(&row.0, SMALL)).fold(0.0, f64::max);
+    let longest = rows.iter().map(|row| row.1).fold(f64::MIN_POSITIVE, f64::max);
+    let right = WIDTH - RIGHT - 60.0;
+    for (place, (name, value)) in rows.iter().enumerate() {
+        let top = y + TALL * place as f64;
+        let (long, base) = ((right - left) * value / longest, top + TALL * 0.7);
+        let _ = writeln!(
+            svg.body,
+            r#"<rect x="{left:.1}" y="{:.1}" width="{long:.1}" height="{:.1}" fill="{}" fill-opacity="0.85"/>"#,
+            top + 1.5,
+            TALL - 3.0,
+            COLOURS[0]
+        );
+        svg.text(left - 6.0, base, name, &Text { anchor: "end", ..Text::small() });
+        svg.text(left + long + 5.0, base, &plot.across.unit.show(*value), &Text::small());
+    }
+    let floor = y + TALL * rows.len() as f64;
+    svg.line((left, y), (left, floor), "#000", 1.0, None);
+    svg.text(left, floor + 16.0, &plot.across.name, &Text::body());
+    floor + 26.0
 }
 
 fn draw_mark(
@@ -101,7 +156,7 @@ fn draw_mark(
             let place = across.place(*value);
             svg.line((place, y), (place, floor), LEVEL.0, 1.0, Some(LEVEL.1));
         }
-        Mark::Level { .. } | Mark::Upright { .. } | Mark::Heat(_) => {}
+        Mark::Level { .. } | Mark::Upright { .. } | Mark::Heat(_) | Mark::Bars(_) => {}
     }
 }
 
@@ -168,11 +223,14 @@ fn signs(mark: &Mark) -> Vec<(&str, Sign)> {
         Mark::Level { name, .. } | Mark::Upright { name, .. } => {
             vec![(name, Sign::Line(LEVEL.0, Some(LEVEL.1)))]
         }
-        Mark::Heat(heat) => vec![
-            (&heat.above, Sign::Box(ABOVE)),
-            (&heat.below, Sign::Box(BELOW)),
-            (&heat.none, Sign::Box(NONE)),
-        ],
+        Mark::Bars(_) => Vec::new(),
+        Mark::Heat(heat) => {
+            let mut signs = vec![(heat.above.as_str(), Sign::Box(ABOVE)), (&heat.below, Sign::Box(BELOW))];
+            if heat.cells.iter().flatten().any(Option::is_none) {
+                signs.push((&heat.none, Sign::Box(NONE)));
+            }
+            signs
+        }
     }
 }
 

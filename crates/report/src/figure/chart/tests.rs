@@ -76,3 +76,26 @@ fn a_line_is_drawn_in_dots() {
                queue against frequency
     ");
 }
+
+#[test]
+fn bars_are_told_by_name_and_value() {
+    let rows = vec![("sim/model".to_owned(), 200.0), ("proto <&>".to_owned(), 50.0)];
+    let across = Axis::straight("instructions", Unit::Plain);
+    let up = Axis::straight("file", Unit::Plain);
+    let plots = vec![Plot { title: String::new(), across, up, marks: vec![Mark::Bars(rows)] }];
+    let chart = Chart { title: "A chart".into(), stem: "chart".into(), caption: String::new(), plots };
+    let svg = chart.to_svg();
+    assert_eq!(svg.matches("<rect").count(), 1 + 2);
+    assert!(svg.contains("proto &lt;&amp;&gt;"));
+    assert_snapshot!(chart.to_text(), @"
+    A chart
+      sim/model ┤████████████████████████████████████████ 200
+      proto <&> ┤██████████ 50.0
+                instructions
+    ");
+    assert_snapshot!(chart.to_csv(), @"
+    plot,series,across,up,value
+    A chart,sim/model,,,200
+    A chart,proto <&>,,,50
+    ");
+}

@@ -14,14 +14,12 @@ pub(super) fn draw(chart: &Chart) -> String {
         if !plot.title.is_empty() {
             let _ = writeln!(text, "  {}", plot.title);
         }
-        let heat = plot.marks.iter().find_map(|mark| match mark {
-            Mark::Heat(heat) => Some(heat),
+        let drawn = plot.marks.iter().find_map(|mark| match mark {
+            Mark::Heat(heat) => Some(cells(plot, heat)),
+            Mark::Bars(rows) => Some(bars(plot, rows)),
             _ => None,
         });
-        text.push_str(&match heat {
-            Some(heat) => cells(plot, heat),
-            None => dots(plot),
-        });
+        text.push_str(&drawn.unwrap_or_else(|| dots(plot)));
     }
     text
 }
@@ -70,6 +68,18 @@ fn dots(plot: &Plot) -> String {
     if names.len() > 1 {
         let _ = writeln!(text, "  {}", names.join(", "));
     }
+    text
+}
+
+fn bars(plot: &Plot, rows: &[(String, f64)]) -> String {
+    let named = rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0);
+    let longest = rows.iter().map(|row| row.1).fold(f64::MIN_POSITIVE, f64::max);
+    let mut text = String::new();
+    for (name, value) in rows {
+        let long = (value / longest * (COLUMNS - 20) as f64).round() as usize;
+        let _ = writeln!(text, "  {name:>named$} ┤{} {}", "█".repeat(long), plot.across.unit.show(*value));
+    }
+    let _ = writeln!(text, "  {:named$} {}", "", plot.across.name);
     text
 }
 

@@ -1,17 +1,22 @@
 //! Where the threads of one run wait for each other.
 //!
-//! Threads that simulate parts of one network meet after each stretch of time, tell how far each has got, and go on
-//! together. A thread that waits spins for a few microseconds, since the others are about to come, and then sleeps: on a
-//! machine with other work it must not hold a core for nothing.
+//! Threads that simulate parts of one network meet for each sample, and where there is nothing to do for long, tell how far
+//! each has got, and go on together. A thread that waits spins for a few microseconds, since the others are about to come; then it lets others go
+//! first for a while, because to be woken takes longer than most waits; and then it sleeps: on a machine with other work it must
+//! not hold a core for nothing.
 
 #[cfg(test)]
 use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 #[cfg(test)]
 use loom::sync::{Condvar, Mutex};
+#[cfg(test)]
+use loom::thread;
 #[cfg(not(test))]
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 #[cfg(not(test))]
 use std::sync::{Condvar, Mutex};
+#[cfg(not(test))]
+use std::thread;
 
 use std::sync::atomic::Ordering;
 
@@ -19,7 +24,7 @@ use std::sync::atomic::Ordering;
 #[derive(Debug)]
 pub(crate) struct Meeting {
     threads: usize,
-    spins: u32,
+    patience: Patience,
     /// Who has come to this round.
     arrived: AtomicUsize,
     /// How many rounds are over.
@@ -32,12 +37,21 @@ pub(crate) struct Meeting {
     woken: Condvar,
 }
 
+/// How long a thread waits before it sleeps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// So often it looks for the others at once, one look after the other.
+    pub(crate) spins: u32,
+    /// Then so often, after it has let any other program that wants the core go first.
+    pub(crate) yields: u32,
+}
+
 impl Meeting {
-    /// A meeting of this many threads. Each looks `spins` times whether the others have come before it sleeps.
-    pub(crate) fn new(threads: usize, spins: u32) -> Meeting {
+    /// A meeting of this many threads.
+    pub(crate) fn new(threads: usize, patience: Patience) -> Meeting {
         Meeting {
             threads,
-            spins,
+            patience,
             arrived: AtomicUsize::new(0),
             rounds: AtomicUsize::new(0),
             least: [AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)],
@@ -62,7 +76,7 @@ impl Meeting {
             self.wait(round);
         }
         let least = least.load(Ordering::Acquire);
-        (!self.broken.load(Ordering::Acquire)).then_some(least)
+        (!self.is_broken()).then_some(least)
     }
 
     /// Lets the others go on without this thread: they are told at their next meeting, or at the one they wait in.
@@ -70,16 +84,22 @@ impl Meeting {
         self.wake(|| self.broken.store(true, Ordering::Release));
     }
 
+    /// Whether a thread failed.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+
     fn is_over(&self, round: usize) -> bool {
-        self.rounds.load(Ordering::Acquire) != round || self.broken.load(Ordering::Acquire)
+        self.rounds.load(Ordering::Acquire) != round || self.is_broken()
     }
 
     fn wait(&self, round: usize) {
-        for _ in 0..self.spins {
+        let Patience { spins, yields } = self.patience;
+        for turn in 0..spins + yields {
             if self.is_over(round) {
                 return;
             }
-            spin();
+            if turn < spins { spin() } else { thread::yield_now() }
         }
         let mut sleepers = self.sleepers.lock().expect("nothing panics under this lock");
         *sleepers += 1;
@@ -101,7 +121,7 @@ impl Meeting {
 
 fn spin() {
     #[cfg(test)]
-    loom::thread::yield_now();
+    thread::yield_now();
     #[cfg(not(test))]
     std::hint::spin_loop();
 }
@@ -110,14 +130,15 @@ fn spin() {
 mod tests {
     use super::*;
     use loom::sync::Arc;
-    use loom::thread;
+
+    const SLEEP: Patience = Patience { spins: 0, yields: 0 };
 
     /// Every order in which two threads can go through two rounds, with and without sleep.
     #[test]
     fn every_thread_learns_the_least_of_each_round_in_any_order() {
-        for spins in [0, 1] {
+        for patience in [SLEEP, Patience { spins: 1, yields: 0 }, Patience { spins: 0, yields: 1 }] {
             loom::model(move || {
-                let meeting = Arc::new(Meeting::new(2, spins));
+                let meeting = Arc::new(Meeting::new(2, patience));
                 let other = {
                     let meeting = Arc::clone(&meeting);
                     thread::spawn(move || [meeting.meet(7), meeting.meet(3)])
@@ -133,7 +154,7 @@ mod tests {
         let mut exhaustive = loom::model::Builder::new();
         exhaustive.preemption_bound = Some(2);
         exhaustive.check(|| {
-            let meeting = Arc::new(Meeting::new(3, 0));
+            let meeting = Arc::new(Meeting::new(3, SLEEP));
             let others: Vec<_> = [2, 9]
                 .into_iter()
                 .map(|value| {
@@ -152,7 +173,7 @@ mod tests {
     #[test]
     fn what_was_written_before_a_meeting_is_seen_after_it() {
         loom::model(|| {
-            let meeting = Arc::new(Meeting::new(2, 0));
+            let meeting = Arc::new(Meeting::new(2, SLEEP));
             let letter = Arc::new(AtomicU64::new(0));
             let other = {
                 let (meeting, letter) = (Arc::clone(&meeting), Arc::clone(&letter));
@@ -169,9 +190,9 @@ mod tests {
 
     #[test]
     fn a_thread_that_fails_leaves_nobody_waiting() {
-        for spins in [0, 1] {
+        for patience in [SLEEP, Patience { spins: 1, yields: 0 }, Patience { spins: 0, yields: 1 }] {
             loom::model(move || {
-                let meeting = Arc::new(Meeting::new(2, spins));
+                let meeting = Arc::new(Meeting::new(2, patience));
                 let other = {
                     let meeting = Arc::clone(&meeting);
                     thread::spawn(move || meeting.break_off())

@@ -1,0 +1,297 @@
+//! One run on several threads, to the same end as on one.
+//!
+//! The network is cut at its wires, and each thread simulates one part. Nothing reaches another part sooner than the
+//! lookahead of the cut, so a part may handle its events up to the [clock](clocks) of the slowest other part + lookahead. Parts
+//! go on without waiting for each other inside that window; they [meet](meeting) for each sample, and where nothing happens
+//! for long, to go on at the next event of the whole network. This thread [tells](teller) the sink what they have to say, while
+//! they go on.
+//!
+//! Why the result is the same: a node sees the same arrivals at the same times, equal times are ordered by node and lane and
+//! not by who booked first, and every random stream belongs to one entity. What is recorded is put together in the order
+//! of one thread: values by entity, events by time, node and lane.
+
+mod clocks;
+mod meeting;
+mod teller;
+
+use super::deadlock::Lookout;
+use super::run::{Broken, Control, Outcome, Samples, alone};
+use crate::model::{Parcel, World};
+use crate::scenario::plan::{Deadlock, Plan};
+use crate::topology::cut::Cut;
+use clocks::{Clocks, Inbox};
+use meeting::{Meeting, Patience};
+use quell_proto::units::{Duration, Instant};
+use quell_record::Sink;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::{mem, thread, time};
+use teller::{Rest, Said, Teller, Verdict};
+
+/// How long a thread waits for the others before it sleeps: some ten microseconds, and then some hundred if nobody else wants
+/// the core.
+const PATIENCE: Patience = Patience { spins: 400, yields: 400 };
+/// Where there are fewer cores than threads, who waits is in the way of who is waited for.
+const LITTLE_PATIENCE: Patience = Patience { spins: 0, yields: 20 };
+/// How long a thread sleeps before it looks again.
+const NAP: time::Duration = time::Duration::from_micros(50);
+/// A part tells the others how far it has got after so many events: some ten microseconds.
+const EVENTS_A_STEP: u64 = 100;
+/// After so many steps without an event a part calls the others to a meeting.
+const IDLE_STEPS: u32 = 32;
+/// So many samples a part may be ahead of what the sink was told.
+const SAMPLES_AHEAD: usize = 2;
+
+/// Runs a plan that is cut into parts, one thread a part.
+pub(super) fn run(
+    plan: &Plan,
+    seed: u64,
+    sink: &mut dyn Sink,
+    control: &Control,
+    cut: &Cut,
+) -> Result<Outcome, Broken> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let patience = if cores >= cut.parts { PATIENCE } else { LITTLE_PATIENCE };
+    let shared = Shared {
+        plan,
+        seed,
+        cut,
+        stop: &control.stop,
+        patience,
+        clocks: Clocks::new(cut.parts),
+        inboxes: (0..cut.parts).map(|_| Inbox::new()).collect(),
+        meeting: Meeting::new(cut.parts, patience),
+        is_called: AtomicBool::new(false),
+        is_stopping: AtomicBool::new(false),
+    };
+    let mut teller = Teller {
+        plan,
+        control,
+        sink,
+        lookout: Lookout::of(plan),
+        parts: Vec::new(),
+        verdicts: Vec::new(),
+        told: None,
+    };
+    let ended = thread::scope(|scope| {
+        for part in 0..cut.parts {
+            let (say, said) = mpsc::sync_channel(SAMPLES_AHEAD);
+            let (verdict, verdicts) = mpsc::channel();
+            teller.parts.push(said);
+            if plan.deadlock != Deadlock::Impossible {
+                teller.verdicts.push(verdict);
+            }
+            let shared = &shared;
+            scope.spawn(move || shared.work(part, &say, &verdicts));
+        }
+        let ended = teller.listen(Samples::of(plan), Instant::START + plan.length);
+        // Whoever still has something to say finds nobody who listens.
+        teller.parts.clear();
+        teller.verdicts.clear();
+        ended
+    });
+    let Teller { sink, told, .. } = teller;
+    // An invariant broke between two samples, when parts were at different times: one thread goes to the same point and says
+    // what it is.
+    ended.unwrap_or_else(|| alone(plan, seed, &mut Rest { sink, told, is_new: false }, control))
+}
+
+/// What the threads of a run share.
+struct Shared<'a> {
+    plan: &'a Plan,
+    seed: u64,
+    cut: &'a Cut,
+    /// Somebody wants the run to end at its next sample.
+    stop: &'a AtomicBool,
+    patience: Patience,
+    clocks: Clocks,
+    inboxes: Vec<Inbox<Parcel>>,
+    meeting: Meeting,
+    /// Somebody has nothing to do and wants all to meet.
+    is_called: AtomicBool,
+    /// The run ends at this sample: decided once for all parts.
+    is_stopping: AtomicBool,
+}
+
+/// Lets the others go when a thread ends before its time.
+struct Watch<'a> {
+    meeting: &'a Meeting,
+    is_done: bool,
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.meeting.break_off();
+        }
+    }
+}
+
+impl Shared<'_> {
+    fn work(&self, part: usize, say: &SyncSender<Said>, verdicts: &Receiver<Verdict>) {
+        let mut watch = Watch { meeting: &self.meeting, is_done: false };
+        let simulated = Part::new(self, part).simulate(say, verdicts);
+        watch.is_done = simulated.is_some();
+    }
+}
+
+/// One part, and the thread that simulates it.
+struct Part<'a> {
+    shared: &'a Shared<'a>,
+    part: usize,
+    world: World,
+    /// What is to be posted, by the part it is for.
+    outbox: Vec<Vec<Parcel>>,
+    /// What was collected.
+    mail: Vec<Parcel>,
+    /// Events handled.
+    events: u64,
+    /// Steps since the last event.
+    idle: u32,
+}
+
+impl<'a> Part<'a> {
+    fn new(shared: &'a Shared<'a>, part: usize) -> Part<'a> {
+        Part {
+            shared,
+            part,
+            world: World::part(shared.plan, shared.seed, Some((shared.cut, part as u16))),
+            outbox: vec![Vec::new(); shared.cut.parts],
+            mail: Vec::new(),
+            events: 0,
+            idle: 0,
+        }
+    }
+
+    /// Simulates to the end. `None`: something broke, here or in another part, or nobody listens any more.
+    fn simulate(&mut self, say: &SyncSender<Said>, verdicts: &Receiver<Verdict>) -> Option<()> {
+        let end = Instant::START + self.shared.plan.length;
+        for at in Samples::of(self.shared.plan) {
+            self.advance_to(at)?;
+            let is_last = at == end || self.shared.is_stopping.load(Ordering::Acquire);
+            say.send(self.sample(at, is_last)).ok()?;
+            // Where the run may end for what is found in this sample, it is waited for.
+            let may_close = self.shared.plan.deadlock != Deadlock::Impossible;
+            if may_close && verdicts.recv().ok()? == Verdict::End && !is_last {
+                let mut rest = Said::default();
+                self.world.finish(&mut rest);
+                say.send(rest).ok()?;
+                return Some(());
+            }
+            if is_last {
+                return Some(());
+            }
+        }
+        Some(())
+    }
+
+    /// Handles everything before a sample, until all parts have.
+    fn advance_to(&mut self, sample: Instant) -> Option<()> {
+        let shared = self.shared;
+        let lookahead = shared.cut.lookahead.map_or(u64::MAX, Duration::ps);
+        let mut waited = 0;
+        loop {
+            let done = shared.clocks.of(self.part);
+            if done >= sample.ps() || shared.is_called.load(Ordering::Relaxed) {
+                if self.meet(done, sample)? {
+                    return Some(());
+                }
+                continue;
+            }
+            let horizon = shared.clocks.horizon(self.part, lookahead).min(sample.ps());
+            if horizon > done {
+                // After the look at the clocks: see there.
+                self.collect();
+                self.step(Instant::from_ps(horizon))?;
+                waited = 0;
+            } else if shared.meeting.is_broken() {
+                return None;
+            } else {
+                self.wait(waited);
+                waited += 1;
+            }
+        }
+    }
+
+    /// Handles what there is before an instant, or a good part of it, posts what it sends, and says so.
+    fn step(&mut self, until: Instant) -> Option<()> {
+        let before = self.events;
+        while self.world.next_at() < until && self.events - before < EVENTS_A_STEP {
+            let event = self.world.next_event().expect("there is a next one");
+            if event.at < self.world.now() {
+                return None;
+            }
+            self.events += 1;
+            self.world.act(event);
+            if self.world.fault().is_some() {
+                return None;
+            }
+        }
+        let outbox = &mut self.outbox;
+        self.world.take_parcels(|parcel| outbox[usize::from(parcel.part)].push(parcel));
+        for (inbox, parcels) in self.shared.inboxes.iter().zip(outbox) {
+            inbox.post(parcels);
+        }
+        self.shared.clocks.set(self.part, until.min(self.world.next_at()).ps());
+        self.idle = if self.events == before { self.idle + 1 } else { 0 };
+        if self.idle >= IDLE_STEPS {
+            self.idle = 0;
+            self.shared.is_called.store(true, Ordering::Relaxed);
+        }
+        Some(())
+    }
+
+    /// Takes in what others have sent.
+    fn collect(&mut self) {
+        let mut mail = mem::take(&mut self.mail);
+        self.shared.inboxes[self.part].collect(&mut mail);
+        for parcel in mail.drain(..) {
+            self.world.accept(parcel);
+        }
+        self.mail = mail;
+    }
+
+    /// Meets the others, and goes with them to the next event of all or to the sample, whichever is first. Says whether that
+    /// was the sample. Some may have come because they are there already, others because they were called.
+    fn meet(&mut self, done: u64, sample: Instant) -> Option<bool> {
+        let shared = self.shared;
+        // What anybody sent has been posted when all have come.
+        shared.meeting.meet(0)?;
+        if self.part == 0 {
+            shared.is_called.store(false, Ordering::Relaxed);
+            shared.is_stopping.store(shared.stop.load(Ordering::Relaxed), Ordering::Release);
+        }
+        self.collect();
+        let least = shared.meeting.meet(self.world.next_at().ps())?;
+        shared.clocks.set(self.part, least.min(sample.ps()).max(done));
+        Some(least >= sample.ps())
+    }
+
+    /// Waits a little for the clocks of the others.
+    fn wait(&self, turn: u32) {
+        let Patience { spins, yields } = self.shared.patience;
+        if turn < spins {
+            std::hint::spin_loop();
+        } else if turn < spins + yields {
+            thread::yield_now();
+        } else {
+            thread::sleep(NAP);
+        }
+    }
+
+    /// What this part has to say at a sample.
+    fn sample(&mut self, at: Instant, is_last: bool) -> Said {
+        let mut said = Said { is_last, ..Said::default() };
+        said.events.extend(self.world.take_events());
+        if self.shared.plan.deadlock != Deadlock::Impossible {
+            said.waits = self.world.waits(at);
+        }
+        self.world.sample_values(at, &mut said);
+        said.fault = self.world.fault().cloned();
+        (said.handled, said.hops) = (self.events, [self.world.hops(), self.world.cell_hops()]);
+        if is_last {
+            self.world.finish(&mut said);
+        }
+        said
+    }
+}
