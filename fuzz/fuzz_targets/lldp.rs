@@ -17,7 +17,7 @@ fuzz_target!(|octets: &[u8]| {
             match tlv {
                 Tlv::Other(other) => faults += usize::from(other.fault().is_some()),
                 Tlv::CongestionIsolation(isolation) => Priority::all().for_each(|class| {
-                    isolation.role(class);
+                    isolation.queue_map.role(class);
                 }),
                 Tlv::EtsRecommendation(ets) => {
                     ets.adds_up();

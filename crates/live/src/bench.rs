@@ -1,7 +1,7 @@
 //! What the software can do on this machine: frames a second through the switch, what it adds to their way, and how even a
 //! paced flow is.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Stall};
 use crate::device::{Interface, Sent, Trouble, sys};
 use crate::drive::{Pause, Station};
 use crate::load::{Maker, Receiver, Shape};
@@ -10,12 +10,13 @@ use quell_proto::control::pacer::{Pacer, Rule};
 use quell_proto::units::{Bytes, Duration, Instant, Rate};
 use std::time;
 
-/// A gap between two turns of a loop that is longer is a stall: the system let somebody else run, and it is left out.
+/// The longest gap between two readings of the clock that work explains. A longer one is a stall: the system let somebody else
+/// run. It counts for this long all the same, so that a machine that is merely slow does not look fast.
 const STALL: time::Duration = time::Duration::from_micros(300);
 
 /// A clock for measurements on a machine that others use too.
 pub fn clock() -> Clock {
-    Clock::leaving_out(Some(STALL))
+    Clock::leaving_out(Some(Stall { beyond: STALL, counts: STALL }))
 }
 
 /// How a flow of frames fared.
@@ -31,9 +32,11 @@ pub struct Fared {
     pub latency_ps: u64,
     /// The longest of them.
     pub latency_max_ps: u64,
-    /// What the switch took of the processor: its own time and the kernel's on its behalf, delivery to the other end of the
-    /// pair included.
-    pub processor: time::Duration,
+    /// What all of it took of the processor: load, switch, receiver and the kernel on their behalf.
+    pub worked: time::Duration,
+    /// Frames that the switch took in while the processor was watched, and what it took of it for them: its own time and the
+    /// kernel's on its behalf, delivery to the other end of the pair included.
+    pub watched: (u64, time::Duration),
 }
 
 impl Fared {
@@ -42,9 +45,14 @@ impl Fared {
         per_second(self.arrived, u128::from(self.span.ps()))
     }
 
+    /// Frames that one core would make, forward and count in a second if it did nothing else.
+    pub fn rate_of_all(&self) -> u64 {
+        per_second(self.arrived, self.worked.as_nanos() * 1000)
+    }
+
     /// Frames that one core would forward in a second if it did nothing else; none if there was no switch.
     pub fn rate_of_a_core(&self) -> u64 {
-        per_second(self.arrived, self.processor.as_nanos() * 1000)
+        per_second(self.watched.0, self.watched.1.as_nanos() * 1000)
     }
 
     /// Frames that did not arrive.
@@ -60,6 +68,9 @@ fn per_second(frames: u64, ps: u128) -> u64 {
 
 /// Frames that may be under way at once when they go as fast as they can.
 const WINDOW: u64 = 512;
+
+/// Every so many turns of the switch the processor is watched: asking costs as much as a frame.
+const WATCHED: u64 = 16;
 
 /// Sends frames by one interface, so many a second or as fast as they go, and counts them at another; `switch`, if there is
 /// one, has its turns in between. All of it on one thread: what others do on the machine changes how long it takes,
@@ -79,8 +90,8 @@ pub fn through(
     let mut receiver = Receiver::default();
     let mut into = vec![0; 1 << 14];
     let gap = rate.map(|rate| Duration::from_ps(1_000_000_000_000 / rate.max(1)));
-    let begin = clock.now();
-    let (mut due, mut sent, mut processor) = (begin, 0, time::Duration::ZERO);
+    let (begin, worked) = (clock.now(), sys::processor_time());
+    let (mut due, mut sent, mut turns, mut watched) = (begin, 0, 0u64, (0, time::Duration::ZERO));
     let end = begin + span;
     // What is still under way at the end is waited for.
     let last = end + Duration::from_ms(50);
@@ -105,13 +116,19 @@ pub fn through(
             break;
         }
         if let Some(switch) = switch.as_deref_mut() {
-            let before = sys::processor_time();
-            switch.turn(clock.now())?;
-            processor += sys::processor_time().saturating_sub(before);
+            let before = turns.is_multiple_of(WATCHED).then(sys::processor_time);
+            let came = switch.turn(clock.now())?;
+            if let Some(before) = before.filter(|_| came > 0) {
+                watched.0 += came as u64;
+                watched.1 += sys::processor_time().saturating_sub(before);
+            }
+            turns += 1;
         }
+        // All that is taken now was in the ring by now.
+        let now = clock.now();
         while let Some(length) = to.receive(&mut into) {
             if let Some(octets) = into.get(..length) {
-                receiver.on_frame(clock.now(), octets);
+                receiver.on_frame(now, octets);
             }
         }
     }
@@ -122,7 +139,8 @@ pub fn through(
         span,
         latency_ps: total.latency_sum_ps.checked_div(total.frames).unwrap_or(0),
         latency_max_ps: total.latency_max_ps,
-        processor,
+        worked: sys::processor_time().saturating_sub(worked),
+        watched,
     })
 }
 
@@ -139,8 +157,6 @@ pub struct Evenness {
     pub worst: Duration,
     /// Frames sent in the time, against those due in it, in thousandths.
     pub kept_permille: u64,
-    /// How often the system let somebody else run; those gaps are left out.
-    pub stalls: u64,
 }
 
 /// Sends frames of one flow under a token bucket of this rate, and looks at when they left.
@@ -156,9 +172,12 @@ pub fn evenness(
     let mut maker = Maker::new(shape, 0, false);
     let length = maker.length();
     let mut pacer = Pacer::new(Rule::WholeFrame, Bytes::ZERO);
-    let mut clock = clock();
+    // All time counts, stalls too: this is what the wire sees.
+    let mut clock = Clock::new();
     let gap = rate.time_for(length);
-    let mut left: Vec<Instant> = Vec::with_capacity((span.ps() / gap.ps().max(1)) as usize + 2);
+    let mut errors: Vec<u64> = Vec::with_capacity((span.ps() / gap.ps().max(1)) as usize + 2);
+    let mut last: Option<Instant> = None;
+    let mut sent = 0;
     pacer.set_rate(Instant::START, Some(rate));
     let mut pause = Pause::new([]);
     loop {
@@ -176,11 +195,13 @@ pub fn evenness(
         pacer.on_sent(ready.max(late), length);
         if from.send(maker.next(now)) == Sent::Yes {
             from.flush()?;
-            left.push(clock.now());
+            sent += 1;
+            let left = clock.now();
+            if let Some(before) = last.replace(left) {
+                errors.push((left - before).ps().abs_diff(gap.ps()));
+            }
         }
     }
-    let mut errors: Vec<u64> =
-        left.windows(2).map(|pair| (pair[1] - pair[0]).ps().abs_diff(gap.ps())).collect();
     errors.sort_unstable();
     let at = |permille: usize| {
         let place = (errors.len() * permille / 1000).min(errors.len().saturating_sub(1));
@@ -192,7 +213,6 @@ pub fn evenness(
         median: at(500),
         p99: at(990),
         worst: at(1000),
-        kept_permille: left.len() as u64 * 1000 / due.max(1),
-        stalls: clock.stalls().0,
+        kept_permille: sent * 1000 / due.max(1),
     })
 }

@@ -3,13 +3,21 @@
 use quell_proto::units::{Duration, Instant};
 use std::time;
 
+/// What a clock leaves out: a gap between two readings in which the system let somebody else run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// A longer gap is a stall.
+    pub beyond: time::Duration,
+    /// What it counts for.
+    pub counts: time::Duration,
+}
+
 /// The real time since the clock was made, less the stalls it was told to leave out.
 #[derive(Clone, Debug)]
 pub struct Clock {
     origin: time::Instant,
     last: time::Instant,
-    /// A longer gap between two readings counts as this long; `None` counts all.
-    longest: Option<time::Duration>,
+    stall: Option<Stall>,
     left_out: time::Duration,
     stalls: u64,
 }
@@ -20,21 +28,19 @@ impl Clock {
         Clock::leaving_out(None)
     }
 
-    /// A clock that leaves out what of a gap between two readings is longer than this: a loop that drives every node of an
-    /// experiment, and that the system did not let run for a while, then finds the experiment as it left it.
-    pub fn leaving_out(longest: Option<time::Duration>) -> Clock {
+    /// A clock that leaves out stalls: a loop that drives every node of an experiment, and that the system did not let run for
+    /// a while, then finds the experiment as it left it.
+    pub fn leaving_out(stall: Option<Stall>) -> Clock {
         let now = time::Instant::now();
-        Clock { origin: now, last: now, longest, left_out: time::Duration::ZERO, stalls: 0 }
+        Clock { origin: now, last: now, stall, left_out: time::Duration::ZERO, stalls: 0 }
     }
 
     /// Reads it. It starts at [`Instant::START`] and never runs back.
     pub fn now(&mut self) -> Instant {
         let now = time::Instant::now();
         let gap = now - self.last;
-        if let Some(longest) = self.longest
-            && gap > longest
-        {
-            self.left_out += gap - longest;
+        if let Some(stall) = self.stall.filter(|stall| gap > stall.beyond) {
+            self.left_out += gap.saturating_sub(stall.counts);
             self.stalls += 1;
         }
         self.last = now;
@@ -65,10 +71,11 @@ mod tests {
     use std::thread::sleep;
 
     #[test]
-    fn a_stall_is_left_out_and_counted() {
-        let mut clock = Clock::leaving_out(Some(time::Duration::from_millis(2)));
+    fn a_stall_counts_for_what_it_was_said_to_and_is_told_of() {
+        let ms = time::Duration::from_millis;
+        let mut clock = Clock::leaving_out(Some(Stall { beyond: ms(10), counts: ms(2) }));
         let before = clock.now();
-        sleep(time::Duration::from_millis(30));
+        sleep(ms(30));
         let after = clock.now();
         assert!((after - before).ps() <= Duration::from_ms(2).ps());
         assert!(clock.stalls().0 >= 1 && clock.stalls().1 >= Duration::from_ms(28));

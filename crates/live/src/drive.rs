@@ -227,8 +227,9 @@ impl Pause {
     }
 }
 
-/// Gives a node its turns until `stop` is set or `between` says so. `between` is called after every turn, may look at the
-/// node, and says when it wants to be called again at the latest; `None` ends the drive.
+/// Gives a node its turns until `stop` is set or `between` says so. `between` is called before every turn, with the time that the
+/// node is about to be told: it finds the node as it was until then, may have it catch up with an instant in between, and says
+/// when it wants to be called again at the latest; `None` ends the drive.
 ///
 /// # Errors
 /// When an interface is gone for good.
@@ -241,9 +242,8 @@ pub fn drive<S: Driven>(
     let mut pause = Pause::new(station.sockets().to_vec());
     while !stop.load(Ordering::Relaxed) {
         let now = clock.now();
-        let came = station.turn(now)?;
         let Some(wanted) = between(station, now) else { break };
-        if came == 0 {
+        if station.turn(now)? == 0 {
             pause.until(station.next_due().min(wanted), now);
         }
     }
@@ -354,6 +354,13 @@ mod tests {
         })
         .unwrap();
         assert_eq!((turns, station.node.acted.len()), (5, 1));
+        // What is sampled before a turn is as it was then: nothing due later has happened.
+        station.node.due = Some(Instant::from_ps(2));
+        drive(&mut station, &mut Clock::new(), &AtomicBool::new(false), |station, _| {
+            (station.node.acted.len() == 1).then_some(Instant::START)
+        })
+        .unwrap();
+        assert_eq!(station.node.acted, [Instant::from_ps(1), Instant::from_ps(2)]);
         drive(&mut station, &mut Clock::new(), &AtomicBool::new(true), |_, _| {
             panic!("stopped before it began")
         })

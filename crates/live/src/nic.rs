@@ -150,7 +150,12 @@ impl Nic {
 
     /// Whether a flow has room for another frame.
     pub fn has_room(&self, flow: u8) -> bool {
-        self.flows[usize::from(flow)].frames.len() < self.config.queue
+        self.waiting(flow) < self.config.queue
+    }
+
+    /// Frames of a flow that wait.
+    pub fn waiting(&self, flow: u8) -> usize {
+        self.flows[usize::from(flow)].frames.len()
     }
 
     /// What a flow is held to; `None` if nothing holds it.
@@ -176,6 +181,11 @@ impl Nic {
     /// What happened since this was last asked.
     pub fn notes(&mut self) -> impl Iterator<Item = Note> {
         self.noted.drain()
+    }
+
+    /// Notes that were not kept, since the start, because too many came before they were fetched.
+    pub fn notes_left_out(&self) -> u64 {
+        self.noted.left_out()
     }
 
     /// The host gives a frame.
@@ -419,10 +429,10 @@ impl Node for Nic {
 
     fn on_link(&mut self, now: Instant, port: usize, is_up: bool, out: &mut dyn Outputs) {
         self.advance(now, out);
-        if port == WIRE && self.is_up != is_up {
+        self.noted.note(now, port, if is_up { Happening::LinkUp } else { Happening::LinkDown });
+        if port == WIRE {
             self.is_up = is_up;
             self.pauses = Default::default();
-            self.noted.note(now, WIRE, if is_up { Happening::LinkUp } else { Happening::LinkDown });
             self.review_pauses(now);
             self.look(now, out);
         }

@@ -61,7 +61,28 @@ impl Noted {
         }
     }
 
+    /// Notes that found no room, since the start.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Note> {
         self.notes.drain(..)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_beyond_the_room_for_them_are_counted() {
+        let mut noted = Noted::new();
+        for _ in 0..Noted::MOST + 3 {
+            noted.note(Instant::START, 0, Happening::Paused);
+        }
+        assert_eq!((noted.drain().count(), noted.left_out()), (Noted::MOST, 3));
+        noted.note(Instant::START, 0, Happening::Resumed);
+        assert_eq!((noted.drain().count(), noted.left_out()), (1, 3));
     }
 }

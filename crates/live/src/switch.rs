@@ -151,6 +151,11 @@ impl Switch {
         self.noted.drain()
     }
 
+    /// Notes that were not kept, since the start, because too many came before they were fetched.
+    pub fn notes_left_out(&self) -> u64 {
+        self.noted.left_out()
+    }
+
     fn settle_service(&mut self, port: usize, now: Instant) {
         let Port { service, counts, serviced_since, .. } = &mut self.ports[port];
         let rate = service.unwrap_or(self.config.ports[port].rate);

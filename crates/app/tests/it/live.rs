@@ -6,12 +6,13 @@ use crate::support::Desk;
 use crate::tshark;
 use quell_live::lab::{Lab, PREFIX, is_root};
 use serde_json::Value;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-fn may_use_namespaces() -> bool {
+pub(crate) fn may_use_namespaces() -> bool {
     if let Ok(reason) = std::env::var("QUELL_WITHOUT_ROOT") {
         let _ = writeln!(std::io::stderr(), "SKIPPED, for want of network namespaces: {reason}");
         return false;
@@ -136,13 +137,7 @@ fn switch_send_and_recv_work_together_and_leave_a_recording() {
     lab.join(["cmd-a", "cmd-s"], ["a0", "p0"], 1500).unwrap();
     lab.join(["cmd-b", "cmd-s"], ["b0", "p1"], 1500).unwrap();
     lab.ip("cmd-b", &["link", "set", "dev", "b0", "address", "02:00:00:00:00:02"]).unwrap();
-    let inside = |space: &str, line: &str| -> Child {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &lab.space(space), env!("CARGO_BIN_EXE_quell")]);
-        command.args(line.split_whitespace()).current_dir(desk.path("."));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().expect("ip starts")
-    };
+    let inside = |space, line| inside(&desk, &lab, space, line);
     let switch = inside("cmd-s", "live switch p0 p1 --service p1=20Mb/s --for 60s --out rec");
     let recv = inside("cmd-b", "live recv b0 --json --quiet");
     sleep(Duration::from_millis(700));
@@ -179,25 +174,29 @@ fn an_interface_that_vanishes_under_a_switch_ends_it_with_words_and_what_was_rec
     let lab = Lab::new(&["van-s", "van-a"]).unwrap_or_else(|error| panic!("{error}"));
     lab.join(["van-a", "van-s"], ["a0", "p0"], 1500).unwrap();
     lab.join(["van-a", "van-s"], ["a1", "p1"], 1500).unwrap();
-    let mut command = Command::new("ip");
-    command.args(["netns", "exec", &lab.space("van-s"), env!("CARGO_BIN_EXE_quell")]);
-    command.args(["live", "switch", "p0", "p1", "--out", "rec", "--quiet"]).current_dir(desk.path("."));
-    let switch = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("ip starts");
-    sleep(Duration::from_millis(600));
+    let mut switch = inside(&desk, &lab, "van-s", "live switch p0 p1 --out rec --quiet");
+    let said = Arc::new(Mutex::new(String::new()));
+    let (mut stderr, heard) = (switch.stderr.take().expect("it is piped"), Arc::clone(&said));
+    let listener = thread::spawn(move || {
+        let mut octets = [0; 1024];
+        while let Ok(length @ 1..) = stderr.read(&mut octets) {
+            heard.lock().unwrap().push_str(&String::from_utf8_lossy(&octets[..length]));
+        }
+    });
+    let says = |words: &str| wait_for(|| said.lock().unwrap().contains(words));
+    says("p1: driver veth");
+    // It says that before it is quite open.
+    sleep(Duration::from_millis(300));
     lab.ip("van-s", &["link", "set", "dev", "p1", "down"]).unwrap();
-    sleep(Duration::from_millis(400));
+    says("p1 went down; it is waited for");
     lab.ip("van-s", &["link", "set", "dev", "p1", "up"]).unwrap();
-    sleep(Duration::from_millis(400));
+    says("p1 is up again");
     lab.ip("van-a", &["link", "del", "dev", "a1"]).unwrap();
     let output = switch.wait_with_output().expect("our own child");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    listener.join().expect("it only listens");
+    let said = said.lock().unwrap();
     assert_eq!(output.status.code(), Some(4), "{said}");
-    for words in [
-        "p1 went down; it is waited for",
-        "p1 is up again",
-        "interface `p1` was taken away",
-        "recorded in rec",
-    ] {
+    for words in ["interface `p1` was taken away", "recorded in rec"] {
         assert!(said.contains(words), "{said}");
     }
     let manifest: Value =
@@ -205,7 +204,16 @@ fn an_interface_that_vanishes_under_a_switch_ends_it_with_words_and_what_was_rec
     assert_eq!(manifest["complete"], false);
 }
 
-fn interrupt(child: &Child) {
+/// Starts the command in a namespace.
+pub(crate) fn inside(desk: &Desk, lab: &Lab, space: &str, line: &str) -> Child {
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", &lab.space(space), env!("CARGO_BIN_EXE_quell")]);
+    command.args(line.split_whitespace()).current_dir(desk.path("."));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("ip starts")
+}
+
+pub(crate) fn interrupt(child: &Child) {
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill starts").success());
 }

@@ -8,6 +8,7 @@ mod interrupted;
 mod isolation;
 mod lists;
 mod live;
+mod live_nic;
 mod lookups;
 mod results;
 mod runs;

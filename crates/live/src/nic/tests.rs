@@ -198,3 +198,33 @@ fn odd_frames_are_counted_and_nothing_else() {
     assert_eq!((oddities.malformed, oddities.oversized), (5, 1));
     assert!(left.0.is_empty());
 }
+
+#[test]
+fn a_storm_of_pauses_is_bounded_and_told_of_once() {
+    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let mut pause = [0; MIN_FRAME];
+    let frame = PauseFrame { source: MacAddr::numbered(9), pause: Pause { time: Quanta::MAX } };
+    frame.emit(&mut pause).unwrap();
+    for number in 0..30_000 {
+        nic.on_frame(at(number), WIRE, &pause, &mut left);
+    }
+    // All of it within a tenth of a second.
+    assert_eq!(nic.oddities().stormy, 30_000 - u64::from(MOST_PAUSES));
+    assert_eq!(nic.notes().filter(|note| note.what == Happening::Storm).count(), 1);
+    nic.on_frame(at(30_000), HOST, maker(0).next(at(30_000)), &mut left);
+    assert!(left.0.is_empty(), "it is held");
+    // The last that was obeyed came at 2 ms, and 65,535 quanta are 33.6 ms: the rest held nothing.
+    nic.advance(at(36_000), &mut left);
+    assert_eq!(left.0.len(), 1);
+}
+
+#[test]
+fn a_host_that_goes_away_is_told_of_and_holds_nobody() {
+    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    nic.on_link(at(1), HOST, false, &mut left);
+    nic.on_link(at(2), HOST, true, &mut left);
+    let notes: Vec<_> = nic.notes().map(|note| (note.port, note.what)).collect();
+    assert_eq!(notes, [(HOST, Happening::LinkDown), (HOST, Happening::LinkUp)]);
+    nic.on_frame(at(3), HOST, maker(0).next(at(3)), &mut left);
+    assert_eq!(left.0.len(), 1);
+}

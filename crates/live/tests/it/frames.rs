@@ -1,7 +1,7 @@
 //! What the kernel does to frames, and what comes out all the same.
 
 use crate::{lab, open};
-use quell_live::clock::Clock;
+use quell_live::clock::{Clock, Stall};
 use quell_live::device::{Interface, PacketInterface, Sent};
 use quell_live::drive::Station;
 use quell_live::load::{Maker, Receiver, Shape};
@@ -121,7 +121,8 @@ fn a_switch_over_two_pairs_forwards_notifies_and_stops() {
     let ports = ports.map(|port| Box::new(port) as Box<dyn Interface + Send>);
     let mut station = Station::new(switch, ports.into());
     let mut maker = Maker::new(&shape(Some(2), 1500), 4, true);
-    let mut clock = Clock::leaving_out(Some(time::Duration::from_millis(1)));
+    let longest = time::Duration::from_millis(1);
+    let mut clock = Clock::leaving_out(Some(Stall { beyond: longest, counts: longest }));
     let (mut cnms, mut pauses, mut receiver) = (0, 0, Receiver::default());
     let mut into = vec![0; 2000];
     while clock.now() < Instant::START + Duration::from_ms(150) {

@@ -1,8 +1,8 @@
 //! Events in time order, at a cost that does not grow with their number.
 //!
-//! A wheel of buckets covers the near future; each holds a list threaded through one slab, so that the memory in
-//! use is that of the events pending, not of the buckets. The bucket in hand is sorted when it comes up. What lies
-//! beyond the wheel waits in a heap; that is the place of slow timers.
+//! A wheel of buckets covers the near future; each holds a list of chunks of events, so that the memory in use is that of
+//! the events pending, not of the buckets, and a full bucket is read in few lines of the cache. The bucket in hand is sorted
+//! when it comes up. What lies beyond the wheel waits in a heap; that is the place of slow timers.
 //!
 //! Equal-time events leave by node, then by lane. That order belongs to the network, not to the order in which
 //! events were booked, so any cut of the network into parts that keep their own agendas gives the same run.
@@ -136,6 +136,7 @@ impl Lane {
 }
 
 const BUCKETS: usize = 4096;
+const WORDS: usize = BUCKETS / 64;
 const MASK: u64 = BUCKETS as u64 - 1;
 const NIL: u32 = u32::MAX;
 
@@ -148,19 +149,24 @@ pub(crate) struct Agenda {
     turn: u64,
     /// The bucket in hand, last event first.
     hand: Vec<Event>,
+    /// The first chunk of each bucket; the others are full.
     heads: Box<[u32; BUCKETS]>,
     /// One bit a bucket, set while it holds events.
-    full: [u64; BUCKETS / 64],
+    full: [u64; WORDS],
     /// One bit a word of `full`, set while the word is not zero.
-    words: u64,
-    slab: Vec<Entry>,
+    words: [u64; WORDS / 64],
+    chunks: Vec<Chunk>,
     free: u32,
     far: BinaryHeap<Reverse<Event>>,
 }
 
+/// Events of one bucket: two lines of the cache.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    event: Event,
+#[repr(align(64))]
+struct Chunk {
+    events: [Event; 7],
+    count: u32,
+    /// The next chunk of the bucket, or of those that are free.
     next: u32,
 }
 
@@ -168,17 +174,17 @@ impl Agenda {
     /// An empty agenda for about `events_per_second` of simulated time. The figure only tunes the width of the
     /// buckets; any value gives the same order.
     pub(crate) fn new(events_per_second: u64) -> Agenda {
-        // A few events in a bucket: to sort them costs less than to look for the next bucket. Not below a nanosecond: the wheel must reach as
-        // far as a frame and its wire take, about four microseconds.
+        // A few events in a bucket: to sort them costs less than to look for the next bucket. Not below a nanosecond: the
+        // wheel must reach as far as a frame and its wire take, about four microseconds.
         let gap_ps = (4 * 1_000_000_000_000 / events_per_second.max(1)).clamp(1 << 10, 1 << 24);
         Agenda {
             shift: gap_ps.ilog2(),
             turn: 0,
             hand: Vec::with_capacity(64),
             heads: Box::new([NIL; BUCKETS]),
-            full: [0; BUCKETS / 64],
-            words: 0,
-            slab: Vec::with_capacity(1024),
+            full: [0; WORDS],
+            words: [0; WORDS / 64],
+            chunks: Vec::with_capacity(256),
             free: NIL,
             far: BinaryHeap::new(),
         }
@@ -220,19 +226,30 @@ impl Agenda {
     #[inline]
     fn file(&mut self, event: Event, bucket: u64) {
         let slot = (bucket & MASK) as usize;
-        let entry = Entry { event, next: self.heads[slot] };
-        let place = if self.free == NIL {
-            self.slab.push(entry);
-            u32::try_from(self.slab.len() - 1).expect("fewer than 2^32 pending events")
+        if let Some(chunk) = self.chunks.get_mut(self.heads[slot] as usize)
+            && let Some(place) = chunk.events.get_mut(chunk.count as usize)
+        {
+            *place = event;
+            chunk.count += 1;
         } else {
-            let place = self.free;
-            self.free = self.slab[place as usize].next;
-            self.slab[place as usize] = entry;
-            place
-        };
-        self.heads[slot] = place;
+            self.begin_chunk(event, slot);
+        }
+    }
+
+    /// Puts an event into a new first chunk of a bucket.
+    #[inline]
+    fn begin_chunk(&mut self, event: Event, slot: usize) {
+        let next = self.heads[slot];
+        if let Some(chunk) = self.chunks.get_mut(self.free as usize) {
+            self.heads[slot] = std::mem::replace(&mut self.free, chunk.next);
+            chunk.events[0] = event;
+            (chunk.count, chunk.next) = (1, next);
+        } else {
+            self.heads[slot] = u32::try_from(self.chunks.len()).expect("fewer than 2^32 pending events");
+            self.chunks.push(Chunk { events: [event; 7], count: 1, next });
+        }
         self.full[slot / 64] |= 1 << (slot % 64);
-        self.words |= 1 << (slot / 64);
+        self.words[slot / 64 / 64] |= 1 << (slot / 64 % 64);
     }
 
     /// Takes the next bucket that holds an event in hand; `false` if there is none.
@@ -259,15 +276,17 @@ impl Agenda {
         let slot = (self.turn & MASK) as usize;
         let mut place = std::mem::replace(&mut self.heads[slot], NIL);
         while place != NIL {
-            let entry = self.slab[place as usize];
-            self.hand.push(entry.event);
-            self.slab[place as usize].next = self.free;
+            let chunk = &mut self.chunks[place as usize];
+            // Last booked first: most are booked in the order of their times, and the bucket is wanted the other way round.
+            self.hand.extend(chunk.events[..chunk.count as usize].iter().rev());
+            let next = std::mem::replace(&mut chunk.next, self.free);
             self.free = place;
-            place = entry.next;
+            place = next;
         }
-        self.full[slot / 64] &= !(1 << (slot % 64));
-        if self.full[slot / 64] == 0 {
-            self.words &= !(1 << (slot / 64));
+        let word = slot / 64;
+        self.full[word] &= !(1 << (slot % 64));
+        if self.full[word] == 0 {
+            self.words[word / 64] &= !(1 << (word % 64));
         }
         if self.hand.len() > 1 {
             self.hand.sort_unstable_by(|a, b| b.cmp(a));
@@ -284,16 +303,24 @@ impl Agenda {
         let slot = if here != 0 {
             word * 64 + here.trailing_zeros() as usize
         } else {
-            // Words after this one, else from the start of the wheel up to and including this one.
-            let after = if word == 63 { 0 } else { self.words & (!0 << (word + 1)) };
-            let words = if after != 0 { after } else { self.words };
-            if words == 0 {
-                return None;
-            }
-            let word = words.trailing_zeros() as usize;
+            let word = self.next_word((word + 1) % WORDS)?;
             word * 64 + self.full[word].trailing_zeros() as usize
         };
         Some(((slot as u64).wrapping_sub(from as u64) & MASK) + 1)
+    }
+
+    /// The first word of `full` from this one on that is not zero, going round once.
+    #[inline]
+    fn next_word(&self, from: usize) -> Option<usize> {
+        let (first, bit) = (from / 64, from % 64);
+        let here = self.words[first] & (!0 << bit);
+        if here != 0 {
+            return Some(first * 64 + here.trailing_zeros() as usize);
+        }
+        // The last of these is the one looked at just now, for what is in it before `from`.
+        let groups = (1..=self.words.len()).map(|step| (first + step) % self.words.len());
+        let group = groups.into_iter().find(|group| self.words[*group] != 0)?;
+        Some(group * 64 + self.words[group].trailing_zeros() as usize)
     }
 }
 

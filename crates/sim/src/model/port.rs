@@ -8,20 +8,11 @@ use quell_proto::control::pause::PauseReceiver;
 use quell_proto::units::{Instant, Priority, Quanta, Rate};
 use quell_record::EventKind;
 
-/// The sending half of a port of a host or a switch. What each frame touches stands together; the rest is a box away.
+/// The sending half of a port of a host or a switch. What each frame touches stands together, in one line of the cache; what a
+/// look for the next one needs follows, and the rest is a box away.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
-    /// The node it belongs to, and its number there.
-    node: u32,
-    port: u32,
-    /// The wire it sends on.
-    pub wire: u32,
-    /// Length and class of the frame of a queue that it sent last.
-    sending: (u16, u8),
-    /// One bit a class: held by the peer.
-    pub held: u8,
-    /// Whether the link works.
-    pub up: bool,
     /// Until when the frame it sent last keeps it from the next one.
     pub busy_until: Instant,
     /// Until when the frame it sent last is on the wire; a pause frame waits no longer than that.
@@ -30,10 +21,25 @@ pub(crate) struct Sender {
     booked: Instant,
     /// Pause frames of its own, which go before everything else.
     pub control: List,
+    /// What it has carried of the first class since the last sample.
+    carried: Carried,
+    /// The wire it sends on.
+    pub wire: u32,
+    /// Length and class of the frame of a queue that it sent last.
+    sending: (u16, u8),
+    /// One bit a class: frames wait in the switch that may be sent.
+    pub ready: u8,
+    /// One bit a class: held by the peer.
+    pub held: u8,
+    /// Whether the link works.
+    pub up: bool,
+    /// Whether it is served slower than its wire.
+    is_slowed: bool,
+    /// The node it belongs to, and its number there.
+    node: u32,
+    port: u32,
     /// How fast it is served, if slower than its wire.
     service: Option<Box<Speed>>,
-    /// What it has carried of the first class since the last sample, and of the others.
-    carried: Carried,
     rare: Box<Rare>,
 }
 
@@ -58,14 +64,20 @@ struct Rare {
 }
 
 impl Sender {
+    /// How many octets of it a frame touches that is sent at once.
+    #[cfg(test)]
+    pub(crate) const HOT: usize = std::mem::offset_of!(Sender, node);
+
     pub(crate) fn new(node: u32, port: u32, wire: u32) -> Sender {
         Sender {
             node,
             port,
             wire,
             sending: (0, 0),
+            ready: 0,
             held: 0,
             up: true,
+            is_slowed: false,
             busy_until: Instant::START,
             wire_until: Instant::START,
             booked: Instant::NEVER,
@@ -137,10 +149,7 @@ impl Sender {
         match body {
             Body::Pause { .. } | Body::Pfc { .. } => self.busy_until = self.busy_until.max(sent),
             _ => {
-                self.busy_until = match &self.service {
-                    Some(service) => (net.now + service.time_for(octets)).max(sent),
-                    None => sent,
-                };
+                self.busy_until = if self.is_slowed { self.served_by(octets, net).max(sent) } else { sent };
                 self.sending = (length, class);
             }
         }
@@ -150,6 +159,11 @@ impl Sender {
             count.frames += 1;
         }
         net.depart(self.wire, handle, sent);
+    }
+
+    /// When a port that is served slower than its wire is done with so many octets that it begins now.
+    fn served_by(&self, octets: u64, net: &Net) -> Instant {
+        self.service.as_ref().map_or(net.now, |service| net.now + service.time_for(octets))
     }
 
     /// The frame sent last waited in the queue of another class than its own, and counts there.
@@ -178,6 +192,7 @@ impl Sender {
     pub(crate) fn set_service(&mut self, rate: Option<Rate>, net: &mut Net) {
         self.settle_service(net);
         self.service = rate.map(|rate| Box::new(Speed::new(rate)));
+        self.is_slowed = rate.is_some();
         let shown = rate.unwrap_or(net.wires[self.wire as usize].speed.rate());
         let bps = i64::try_from(shown.bps()).unwrap_or(i64::MAX);
         net.port_event(self.wire, 0, EventKind::Service, None, bps);

@@ -42,6 +42,17 @@ impl Ring {
         Round { ring: self, at: turn, turn, wrapped: false }
     }
 
+    /// The member whose turn it is: the first of [`round`](Self::round).
+    #[inline]
+    pub(crate) fn first(&self) -> Option<usize> {
+        if !self.rest.is_empty() || self.turn > 63 {
+            return self.round().next();
+        }
+        let later = self.first & (!0 << self.turn);
+        let word = if later != 0 { later } else { self.first };
+        (word != 0).then(|| word.trailing_zeros() as usize)
+    }
+
     /// The next round begins after this member.
     #[inline]
     pub(crate) fn served(&mut self, member: usize) {
@@ -107,11 +118,13 @@ mod tests {
                 let mut expected = sorted.clone();
                 expected.rotate_left((place + 1) % sorted.len());
                 assert_eq!(ring.round().collect::<Vec<_>>(), expected, "after {member} of {bound}");
+                assert_eq!(ring.first(), expected.first().copied(), "after {member} of {bound}");
             }
             for member in members {
                 ring.remove(member);
             }
             assert!(ring.is_empty());
+            assert_eq!(ring.first(), None);
         }
     }
 }

@@ -84,6 +84,7 @@ pub(super) fn nic(args: &NicArgs) -> Result<Exit, Failure> {
     for (flow, total) in (0..).map(EntityId).zip(totals) {
         session.flow(flow, total);
     }
+    session.tell_left_out(station.node.notes_left_out());
     let frames = station.counts(WIRE).sent + station.counts(HOST).sent;
     session.end(recorder.last(), frames, ended)
 }

@@ -85,6 +85,15 @@ impl Session {
         }
     }
 
+    /// Warns that events are missing, if some are.
+    pub(super) fn tell_left_out(&self, events: u64) {
+        if events > 0 {
+            out::warn(&format!(
+                "{events} events came faster than they were taken: they are counted in the samples, and in no list of events"
+            ));
+        }
+    }
+
     /// Ends it: with what went wrong, if something did.
     pub(super) fn end(self, now: Instant, frames: u64, ended: Result<(), Trouble>) -> Result<Exit, Failure> {
         if let Some(Recording { dir, disk, began, .. }) = self.recording {

@@ -52,12 +52,14 @@ pub(super) fn switch(args: &SwitchArgs) -> Result<Exit, Failure> {
         while recorder.due() <= now {
             let at = recorder.due();
             station.with(|switch, out| switch.advance(at, out));
+            recorder.take_notes(station.node.notes());
             recorder.sample_switch(at, &mut station.node);
             recorder.emit(&mut session);
         }
         session.say(now, |seconds| words(station, names, &mut said, seconds));
         (!session.is_over(now)).then(|| recorder.due().min(session.due()))
     });
+    session.tell_left_out(station.node.notes_left_out());
     let frames = (0..ports).map(|port| station.counts(port).sent).sum();
     session.end(recorder.last(), frames, ended)
 }

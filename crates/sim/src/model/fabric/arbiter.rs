@@ -100,7 +100,7 @@ impl Arbiter {
     pub(crate) fn grant(&mut self, port: usize, now: Instant) -> Verdict {
         for class in (0..self.classes).rev() {
             let queue = port * self.classes + class;
-            let Some(input) = self.queues[queue].asking.round().next() else { continue };
+            let Some(input) = self.queues[queue].asking.first() else { continue };
             let pace = &mut self.paces[port];
             if pace.free_at > now {
                 let known = std::mem::replace(&mut pace.promised, pace.free_at) == pace.free_at;

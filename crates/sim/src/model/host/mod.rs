@@ -609,8 +609,11 @@ impl Host {
         if matches!(self.queueing, AdapterQueueing::FifoWithSetAside) {
             self.set_aside(class, net);
         }
-        let ready = |queue: &usize| self.awake == 0 || self.ready_at(*queue, net) <= net.now;
-        self.waiting[class].round().find(ready)
+        let waiting = &self.waiting[class];
+        match self.awake {
+            0 => waiting.first(),
+            _ => waiting.round().find(|queue| self.ready_at(*queue, net) <= net.now),
+        }
     }
 
     fn send_from(&mut self, class: usize, queue: usize, net: &mut Net) {
@@ -692,12 +695,17 @@ impl Host {
             if soonest <= free {
                 break;
             }
-            if self.sender.held & (1 << class) == 0 {
-                for queue in self.waiting[class].round() {
+            let waiting = &self.waiting[class];
+            if waiting.is_empty() || self.sender.held & (1 << class) != 0 {
+                continue;
+            }
+            if self.awake == 0 {
+                soonest = net.now;
+            } else {
+                for queue in waiting.round() {
                     // Limited frames at the head of the common queue will be set aside: others may go at once.
                     let common = matches!(self.queueing, AdapterQueueing::FifoWithSetAside) && queue == class;
-                    let any = common || self.awake == 0;
-                    let ready = if any { net.now } else { self.ready_at(queue, net) };
+                    let ready = if common { net.now } else { self.ready_at(queue, net) };
                     soonest = soonest.min(ready);
                     if soonest <= free {
                         break;
@@ -747,20 +755,13 @@ impl Host {
             if at > until {
                 return;
             }
-            self.sources[number as usize].arrivals.advance();
-            let parks = self.sources[number as usize].parks;
-            match self.sources[number as usize].arrivals.next() {
-                _ if parks => {
-                    self.due.pop();
-                }
-                Instant::NEVER => {
-                    self.due.pop();
-                }
-                next => {
-                    if let Some(mut top) = self.due.peek_mut() {
-                        *top = Reverse((next, number));
-                    }
-                }
+            let source = &mut self.sources[number as usize];
+            source.arrivals.advance();
+            let next = if source.parks { Instant::NEVER } else { source.arrivals.next() };
+            if next == Instant::NEVER {
+                self.due.pop();
+            } else if let Some(mut top) = self.due.peek_mut() {
+                *top = Reverse((next, number));
             }
             self.give(number as usize, at, net);
         }

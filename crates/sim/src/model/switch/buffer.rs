@@ -254,12 +254,12 @@ impl Virtual {
 
     #[inline]
     fn head(&self) -> Option<Handle> {
-        self.ring.round().next().and_then(|input| self.lists[input].head())
+        self.ring.first().and_then(|input| self.lists[input].head())
     }
 
     #[inline]
     fn pop(&mut self, pool: &Pool) -> Option<Handle> {
-        let input = self.ring.round().next()?;
+        let input = self.ring.first()?;
         let handle = self.take(input, pool);
         self.ring.served(input);
         handle

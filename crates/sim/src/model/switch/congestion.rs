@@ -209,7 +209,7 @@ impl Switch {
         let queue = output * self.classes + frame.class as usize;
         let place = &mut self.outputs[queue];
         let Some(watcher) = &mut place.watcher else {
-            if place.sampler.is_some() {
+            if place.sampler.is_some() && place.meter.level() > self.quiet.output {
                 self.consult(handle, output, net);
             }
             return;

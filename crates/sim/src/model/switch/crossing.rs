@@ -144,7 +144,7 @@ impl Switch {
         }
         self.outputs[queue].meter.add(net.now, u64::from(frame.length));
         self.waiting.stage(handle, queue, &mut net.pool);
-        self.ports[port].ready |= 1 << class;
+        self.ports[port].sender.ready |= 1 << class;
         if matches!(frame.body, Body::Data { .. }) {
             self.watch_output(handle, port, net);
         } else {

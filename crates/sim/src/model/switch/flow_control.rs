@@ -186,6 +186,20 @@ impl Stops {
         is_fixed && self.senders[sender].sender.is_content_with(Bytes::new(level + length))
     }
 
+    /// What an input may hold in a class without a word to its peer. Below that it holds nobody, since it says so when it falls
+    /// that far. Nothing where that takes more than a look at the class.
+    pub(super) fn silent_up_to(&self) -> u64 {
+        let is_fixed = self.dynamic.is_none() && self.global.is_none() && self.coupled.is_none();
+        match (self.scope, self.senders.first()) {
+            (Scope::Off, _) => u64::MAX,
+            (Scope::Class, Some(stop)) if is_fixed => {
+                let thresholds = stop.sender.thresholds();
+                thresholds.stop.get().min(thresholds.go.get())
+            }
+            _ => 0,
+        }
+    }
+
     /// Whether an input holds its peer.
     pub(super) fn is_stopping(&self, port: usize, class: usize) -> bool {
         self.sender_of(port, class).is_some_and(|sender| self.senders[sender].sender.is_stopping())
@@ -218,7 +232,9 @@ impl Switch {
     #[inline]
     pub(super) fn charge(&mut self, frame: &Frame, input: usize, net: &mut Net) {
         let length = u64::from(frame.length);
-        self.inputs[input * self.classes + frame.class as usize].meter.add(net.now, length);
+        let meter = &mut self.inputs[input * self.classes + frame.class as usize].meter;
+        meter.add(net.now, length);
+        let level = meter.level();
         self.waiting.occupy(length);
         if self.stops.scope != Scope::Off {
             self.stops.totals[input] += length;
@@ -226,7 +242,9 @@ impl Switch {
                 global.held += length;
                 return self.review_all(net);
             }
-            self.review(input, frame.class as usize, net);
+            if level > self.quiet.input {
+                self.review(input, frame.class as usize, net);
+            }
         }
     }
 
@@ -237,7 +255,9 @@ impl Switch {
             return;
         }
         let length = u64::from(frame.length);
-        self.inputs[input * self.classes + frame.class as usize].meter.remove(net.now, length);
+        let meter = &mut self.inputs[input * self.classes + frame.class as usize].meter;
+        let before = meter.level();
+        meter.remove(net.now, length);
         self.waiting.vacate(length);
         if self.stops.scope != Scope::Off {
             self.stops.totals[input] -= length;
@@ -245,7 +265,9 @@ impl Switch {
                 global.held -= length;
                 return self.review_all(net);
             }
-            self.review(input, frame.class as usize, net);
+            if before >= self.quiet.input {
+                self.review(input, frame.class as usize, net);
+            }
         }
     }
 

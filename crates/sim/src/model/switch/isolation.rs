@@ -215,7 +215,7 @@ impl Switch {
             net.pool.free(head);
         }
         let congesting_ready = list.head().is_some_and(|head| !is_marker(head, net));
-        let ready = &mut self.ports[output].ready;
+        let ready = &mut self.ports[output].sender.ready;
         for (class, is_ready) in
             [(isolation.monitored, monitored_ready), (isolation.congesting, congesting_ready)]
         {

@@ -67,9 +67,17 @@ pub(crate) struct Switch {
     isolation: Option<Box<Isolation>>,
     /// For each host, the port towards it, [`CHOICE`] if there are several, [`NOWHERE`] if there is none.
     next: Vec<u16>,
+    /// The ports among which a flow has its choice, where they are the same towards all hosts that several lead to.
+    choices: Vec<u16>,
     routes: Arc<[Routes]>,
     epoch: usize,
     books: Books,
+    /// Whether frames may pass through if nothing is in their way: not where they cross the switch in stages, where some
+    /// are copied or isolated, or where classes take turns.
+    lets_pass: bool,
+    quiet: Quiet,
+    /// How many ports have no link.
+    down: u32,
 }
 
 /// The port towards a host depends on the flow.
@@ -77,12 +85,21 @@ const CHOICE: u16 = u16::MAX;
 /// No port leads to a host.
 const NOWHERE: u16 = u16::MAX - 1;
 
+/// A frame that passes through touches the first of its two lines of the cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Port {
     sender: Sender,
-    /// One bit a class: frames wait that may be sent.
-    ready: u8,
     turns: Turns,
+}
+
+/// What a queue may hold without anybody who watches it taking an interest: no congestion point, no flow control. Looked up
+/// here, where all queues of a switch find it, and not in the memory of those who watch.
+#[derive(Clone, Copy, Debug)]
+struct Quiet {
+    output: u64,
+    /// Likewise of an input; and below that, it holds nobody.
+    input: u64,
 }
 
 /// What is held in one class for one port (an output), or was brought in by it (an input), and what happened there
@@ -98,10 +115,13 @@ struct Place {
 }
 
 impl Place {
-    /// Whether no congestion point wants to see a frame that finds nobody waiting.
-    #[inline]
-    fn lets_pass(&self, length: u64) -> bool {
-        self.watcher.is_none() && self.sampler.as_ref().is_none_or(|sampler| sampler.ignores(length))
+    /// What it may hold without a congestion point taking an interest in what comes or goes.
+    fn ignores_up_to(&self) -> u64 {
+        match (&self.watcher, &self.sampler) {
+            (Some(_), _) => 0,
+            (None, Some(sampler)) => sampler.ignored,
+            (None, None) => u64::MAX,
+        }
     }
 
     /// Mean and peak held, notifications and drops, since the last sample.
@@ -139,7 +159,6 @@ impl Switch {
             .zip(0..)
             .map(|(wire, port)| Port {
                 sender: Sender::new(node, port, *wire),
-                ready: 0,
                 turns: Turns::new(switch.schedule, &net.classes),
             })
             .collect();
@@ -170,16 +189,30 @@ impl Switch {
             congestion: None,
             isolation: None,
             next: Vec::new(),
+            choices: Vec::new(),
             routes: Arc::clone(routes),
             epoch: 0,
             books: Books::default(),
+            lets_pass: false,
+            quiet: Quiet { output: 0, input: 0 },
+            down: 0,
             ports,
         };
         built.install_congestion_points(plan, seed, net);
         built.install_samplers(plan, seed, net);
         built.install_isolation(plan, seed, net);
         built.follow_routes(plan.hosts.len());
+        built.lets_pass = !built.is_staged()
+            && !built.parted.is_used()
+            && built.isolation.is_none()
+            && built.ports.iter().all(|port| matches!(port.turns, Turns::Strict));
+        built.quiet = built.who_watches();
         built
+    }
+
+    fn who_watches(&self) -> Quiet {
+        let least = |places: &[Place]| places.iter().map(Place::ignores_up_to).min().unwrap_or(u64::MAX);
+        Quiet { output: least(&self.outputs), input: least(&self.inputs).min(self.stops.silent_up_to()) }
     }
 
     /// An event of this switch has come.
@@ -268,12 +301,12 @@ impl Switch {
         }
         let mut class = frame.class as usize;
         let is_data = matches!(frame.body, Body::Data { .. });
-        if is_data && self.pass_through(handle, &frame, input, net) {
-            return;
-        }
         let Some(output) = self.output_towards(&frame) else {
             return self.lose(handle, At::Input(input), false, net);
         };
+        if is_data && self.pass_through(handle, &frame, input, output, net) {
+            return;
+        }
         if input < self.ports.len() && !self.ports[input].sender.up {
             return self.lose(handle, At::Input(input), false, net);
         }
@@ -321,22 +354,27 @@ impl Switch {
     /// Puts a frame of data on its output's wire at once if nothing is before it and nobody watches what it passes by.
     /// That gives what waiting for no time would give, for a third of the work.
     #[inline]
-    fn pass_through(&mut self, handle: Handle, frame: &Frame, input: usize, net: &mut Net) -> bool {
-        if self.is_staged() || self.parted.is_used() || self.isolation.is_some() {
+    fn pass_through(
+        &mut self,
+        handle: Handle,
+        frame: &Frame,
+        input: usize,
+        output: usize,
+        net: &mut Net,
+    ) -> bool {
+        if !self.lets_pass || self.down > 0 {
             return false;
         }
-        let Some(output) = self.output_towards(frame) else { return false };
         let (class, length) = (usize::from(frame.class), u64::from(frame.length));
         let [into, out_of] = [input, output].map(|port| port * self.classes + class);
-        let (place, from, port) = (&self.outputs[out_of], &self.inputs[into], &self.ports[output]);
-        let goes = port.ready == 0
-            && matches!(port.turns, Turns::Strict)
-            && port.sender.is_idle(class, net.now)
-            && self.ports[input].sender.up
-            && place.lets_pass(length)
-            && from.lets_pass(length)
-            && self.waiting.has_room_for_passage(length, from.meter.level())
-            && self.stops.stays_silent(input, class, length, from.meter.level());
+        let (sender, held) = (&self.ports[output].sender, self.inputs[into].meter.level());
+        let goes = sender.ready == 0
+            && sender.is_idle(class, net.now)
+            && length <= self.quiet.output
+            && (held + length <= self.quiet.input
+                || self.inputs[into].ignores_up_to() >= length
+                    && self.stops.stays_silent(input, class, length, held))
+            && self.waiting.has_room_for_passage(length, held);
         if goes {
             self.outputs[out_of].meter.touch(length);
             self.inputs[into].meter.touch(length);
@@ -352,7 +390,7 @@ impl Switch {
     fn wait_at_output(&mut self, frame: &Frame, output: usize, net: &mut Net) {
         let class = usize::from(frame.class);
         self.outputs[output * self.classes + class].meter.add(net.now, u64::from(frame.length));
-        self.ports[output].ready |= 1 << class;
+        self.ports[output].sender.ready |= 1 << class;
     }
 
     /// A copy of a frame that its input has seen already comes to wait for a port.
@@ -429,7 +467,10 @@ impl Switch {
         }
         match self.next[frame.to as usize] {
             CHOICE => {
-                let choices = self.routes[self.epoch].ports(self.id, HostId(frame.to));
+                let choices = match self.choices.as_slice() {
+                    [] => self.routes[self.epoch].ports(self.id, HostId(frame.to)),
+                    common => common,
+                };
                 let hash = stream::mix(u64::from(frame.flow) << 32 | u64::from(self.id.0));
                 Some(usize::from(choices[(hash % choices.len() as u64) as usize]))
             }
@@ -452,18 +493,18 @@ impl Switch {
     /// The port is free: send what may go.
     #[inline]
     fn look(&mut self, port: usize, net: &mut Net) {
-        let Port { sender, ready, turns, .. } = &mut self.ports[port];
+        let Port { sender, turns } = &mut self.ports[port];
         if !sender.up {
             return;
         }
         if let Some(handle) = sender.control.pop(&net.pool) {
             sender.send(handle, net);
-            if *ready != 0 || !sender.control.is_empty() {
+            if sender.ready != 0 || !sender.control.is_empty() {
                 sender.look_at(sender.free_at(), net);
             }
             return;
         }
-        let eligible = *ready & !sender.held;
+        let eligible = sender.ready & !sender.held;
         if eligible == 0 {
             return;
         }
@@ -472,23 +513,24 @@ impl Switch {
         let class = turns.pick(eligible, |class| waiting.head_length(base + class, &net.pool));
         let (handle, is_last) = self.waiting.pop(port, class, &net.pool);
         if is_last {
-            *ready &= !(1 << class);
+            sender.ready &= !(1 << class);
         }
         let slot = net.pool.get(handle);
         let (frame, input) = (slot.frame, slot.ingress as usize);
         let length = u64::from(frame.length);
-        self.outputs[base + class].meter.remove(net.now, length);
+        let place = &mut self.outputs[base + class];
+        place.meter.remove(net.now, length);
         self.books.sent += length;
-        if self.outputs[base + class].sampler.is_some() {
+        if place.sampler.is_some() && place.meter.level() > self.quiet.output {
             self.consult_departure(handle, base + class, net);
         }
         let isolated = if self.isolation.is_some() { self.leave(handle, port, class, net) } else { None };
-        let Port { sender, ready, .. } = &mut self.ports[port];
+        let sender = &mut self.ports[port].sender;
         sender.send(handle, net);
         if let Some(class) = isolated {
             sender.count_as(class);
         }
-        if *ready != 0 {
+        if sender.ready != 0 {
             sender.look_at(sender.free_at(), net);
         }
         if isolated.is_some() {
@@ -550,6 +592,7 @@ impl Switch {
     /// The link behind a port failed or came back. Frames that wait for a dead port are lost.
     pub(crate) fn set_link(&mut self, port: usize, up: bool, net: &mut Net) {
         self.ports[port].sender.set_link(up, net);
+        self.down = self.ports.iter().filter(|port| !port.sender.up).count() as u32;
         if up {
             self.stop_again(port, net);
             self.look_if_free(port, net);
@@ -562,10 +605,10 @@ impl Switch {
             if self.leaf.is_none() {
                 self.lose_requests(port, class, net);
             }
-            while self.ports[port].ready & (1 << class) != 0 {
+            while self.ports[port].sender.ready & (1 << class) != 0 {
                 let (handle, is_last) = self.waiting.pop(port, class, &net.pool);
                 if is_last {
-                    self.ports[port].ready &= !(1 << class);
+                    self.ports[port].sender.ready &= !(1 << class);
                 }
                 let slot = net.pool.get(handle);
                 let (frame, input) = (slot.frame, slot.ingress as usize);
@@ -603,13 +646,19 @@ impl Switch {
 
     fn follow_routes(&mut self, hosts: usize) {
         let routes = &self.routes[self.epoch];
+        let mut common: Option<&[u16]> = None;
+        let mut are_common = true;
         self.next = (0..hosts)
             .map(|host| match routes.ports(self.id, HostId(host as u32)) {
                 [] => NOWHERE,
                 [port] => *port,
-                _ => CHOICE,
+                several => {
+                    are_common &= *common.get_or_insert(several) == several;
+                    CHOICE
+                }
             })
             .collect();
+        self.choices = common.filter(|_| are_common).unwrap_or_default().to_vec();
     }
 
     /// The first thing about this switch that does not add up, if any.
@@ -705,4 +754,16 @@ struct Virtual {
     lists: Box<[List]>,
     /// The inputs that hold a frame for this output.
     ring: Ring,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_passing_frame_touches_of_a_port_is_one_line_of_the_cache() {
+        assert_eq!((align_of::<Port>(), size_of::<Port>()), (64, 128));
+        assert!(std::mem::offset_of!(Port, sender) == 0 && Sender::HOT <= 64, "{}", Sender::HOT);
+        assert_eq!(size_of::<Place>(), 64);
+    }
 }

@@ -19,17 +19,11 @@ pub(super) struct Sampler {
     messages: (u16, u8),
     /// Frames marked since the last sample.
     marks: u64,
-    /// A frame that finds nothing and is no longer than this is of no interest.
-    ignored: u64,
+    /// A queue that holds no more than this is of no interest.
+    pub(super) ignored: u64,
 }
 
 impl Sampler {
-    /// Whether it need not see a frame that finds nobody waiting, and waits for nobody.
-    #[inline]
-    pub(super) fn ignores(&self, length: u64) -> bool {
-        length <= self.ignored
-    }
-
     /// Frames marked since the last sample, if it marks as ECN has it, instead of sending messages.
     pub(super) fn take_marks(&mut self) -> Option<u64> {
         matches!(self.point, Point::Ecn(..)).then(|| std::mem::take(&mut self.marks))
