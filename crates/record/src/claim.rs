@@ -267,6 +267,8 @@ impl Metric {
                 | Metric::DemandShare
                 | Metric::DeliveredShare
                 | Metric::Frames
+                | Metric::Retransmissions
+                | Metric::Timeouts
                 | Metric::Reordered
                 | Metric::Latency
                 | Metric::Cnms
@@ -438,8 +440,8 @@ pub const SIZE_CLASSES: [(&str, u64); 5] = [
 ];
 
 /// What is drawn of the slowdowns of a class: its name in data, where it lies, its name on a panel.
-pub const SLOWDOWN_QUANTILES: [(&str, f64, &str); 2] =
-    [("p50", 0.5, "median"), ("p99", 0.99, "99th percentile")];
+pub const SLOWDOWN_QUANTILES: [(&str, f64, &str); 3] =
+    [("p50", 0.5, "median"), ("p95", 0.95, "95th percentile"), ("p99", 0.99, "99th percentile")];
 
 /// The kinds of figures a scenario can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -462,10 +464,14 @@ pub enum FigureKind {
     /// Which ports are congested or held over time, as the tree that pauses make: rooted at the port that is sent
     /// too much, each port under the queue because of which it is held.
     Tree,
-    /// Slowdown of messages by size: median and 99th percentile as bars, one group a configuration.
+    /// Slowdown of messages by size: median, 95th and 99th percentile as bars, one group a configuration.
     Slowdown,
     /// How long bursts are: the share of frames in bursts of so many, as bars, one group a configuration.
     Bursts,
+    /// How many pauses inputs began, by priority, as bars, one group a configuration.
+    PauseCount,
+    /// How long inputs held their peers altogether, by priority, as bars, one group a configuration.
+    PauseTime,
     /// The rate of a flow against a queue, one dot a step of time.
     Scatter,
     /// How much alike the rate of a flow and a queue are, over how much later the queue is looked at.
@@ -473,6 +479,18 @@ pub enum FigureKind {
 }
 
 impl FigureKind {
+    /// Whether it consists of bars, a group of them for each configuration.
+    pub fn has_bars(self) -> bool {
+        matches!(
+            self,
+            FigureKind::Shares
+                | FigureKind::Slowdown
+                | FigureKind::Bursts
+                | FigureKind::PauseCount
+                | FigureKind::PauseTime
+        )
+    }
+
     /// The sorts of entities it can show, the one that a bare pattern means first.
     pub fn classes(self) -> &'static [EntityClass] {
         use EntityClass::{Flow, Input, Port};
@@ -482,6 +500,7 @@ impl FigureKind {
             FigureKind::Limit | FigureKind::Arrivals | FigureKind::Slowdown | FigureKind::Bursts => &[Flow],
             FigureKind::Scatter | FigureKind::CrossCorrelation => &[Flow],
             FigureKind::Pause => &[Port, Input],
+            FigureKind::PauseCount | FigureKind::PauseTime => &[Input],
             FigureKind::Tree => &[Port],
             FigureKind::Cnms => &[Flow, Port, Input],
         }

@@ -42,8 +42,8 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
             tree_note = note;
             panels
         }
-        FigureKind::Shares | FigureKind::Bursts => bar_panels(&parts, &mut palette, ""),
         FigureKind::Slowdown => slowdown_panels(&parts, spec.beside.as_ref(), &mut palette),
+        kind if kind.has_bars() => bar_panels(&parts, &mut palette, ""),
         FigureKind::Pause => row_panels(&parts),
         FigureKind::Scatter => dot_panels(&parts, spec.overlay, &mut palette),
         _ if spec.overlay => vec![overlay(&parts, &mut palette)],
@@ -69,6 +69,8 @@ fn build(index: usize, spec: &FigureSpec, extracts: &[Extract]) -> Figure {
             | FigureKind::Shares
             | FigureKind::Scatter => Unit::BitsPerSecond,
             FigureKind::Pause | FigureKind::Tree | FigureKind::Bursts => Unit::Fraction,
+            FigureKind::PauseCount => Unit::Count,
+            FigureKind::PauseTime => Unit::Seconds,
             FigureKind::Cnms | FigureKind::Slowdown | FigureKind::CrossCorrelation => Unit::Plain,
         },
         panels,
@@ -215,6 +217,9 @@ fn slowdown_panels(parts: &[Part<'_>], beside: Option<&Beside>, palette: &mut Pa
         let mut drawn = bar_panels(parts, palette, &ending);
         if let (Some(beside), Some(Panel { body: Body::Bars(groups), .. })) = (beside, drawn.last_mut()) {
             groups.push(group_beside(beside, palette, &ending));
+            if let [ours, theirs] = &groups[..] {
+                *groups = paired(ours, theirs);
+            }
         }
         drawn.iter_mut().for_each(|panel| title.clone_into(&mut panel.title));
         panels.extend(drawn);
@@ -230,6 +235,21 @@ fn group_beside(beside: &Beside, palette: &mut Palette, ending: &str) -> Group {
         Some(Bar { name: name.to_owned(), value, range: (value, value), colour, dashed: true })
     });
     Group { name: beside.name.clone(), bars: bars.collect() }
+}
+
+/// Two groups of bars as a group for each bar, so that what is to be compared stands side by side.
+fn paired(ours: &Group, theirs: &Group) -> Vec<Group> {
+    let mut pairs: Vec<Group> = Vec::new();
+    for (place, (group, who)) in [(ours, "here"), (theirs, theirs.name.as_str())].into_iter().enumerate() {
+        for bar in &group.bars {
+            let named = Bar { name: who.to_owned(), colour: place, ..bar.clone() };
+            match pairs.iter_mut().find(|pair| pair.name == bar.name) {
+                Some(pair) => pair.bars.push(named),
+                None => pairs.push(Group { name: bar.name.clone(), bars: vec![named] }),
+            }
+        }
+    }
+    pairs
 }
 
 /// Bars of those that end so, named without it.
@@ -348,7 +368,7 @@ fn caption(kind: FigureKind, parts: &[Part<'_>], has_bands: bool) -> String {
             sentences.push("Black while held; grey where held part of an interval.".to_owned());
         }
         FigureKind::Scatter if most > 1 => sentences.push(format!("Dots of {runs}.")),
-        FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts if most > 1 => {
+        kind if kind.has_bars() && most > 1 => {
             sentences.push(format!("Bars: median of {runs}; whiskers: least and greatest."));
         }
         _ if most > 1 && !has_bands => {

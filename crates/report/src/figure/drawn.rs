@@ -2,7 +2,7 @@
 
 use super::pair;
 use super::tree::{self, Twig};
-use crate::metric::{Messages, PS, bursts, raw_factor, stats};
+use crate::metric::{Messages, PS, bursts, measure, raw_factor, stats};
 use crate::unit::Unit;
 use quell_record::claim::{
     Bound, Claim, ConvergingSeries, FigureKind, FigureSpec, Metric, Reduce, SIZE_CLASSES, SLOWDOWN_QUANTILES,
@@ -10,6 +10,7 @@ use quell_record::claim::{
 };
 use quell_record::{EntityClass, EntityId, EventKind, Quantity, Recording};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// More intervals than this no figure shows.
@@ -86,10 +87,8 @@ impl Drawn {
         }
         let samples = recording.covering(window);
         let buckets = match spec.kind {
-            FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts if samples.is_empty() => {
-                Vec::new()
-            }
-            FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts => vec![samples.clone()],
+            kind if kind.has_bars() && samples.is_empty() => Vec::new(),
+            kind if kind.has_bars() => vec![samples.clone()],
             FigureKind::Cnms => buckets(recording, samples.clone(), MOST_COUNTS),
             _ => buckets(recording, samples.clone(), MOST_POINTS),
         };
@@ -99,6 +98,12 @@ impl Drawn {
             FigureKind::Tree => (Vec::new(), tree::take(recording, &entities, &buckets)),
             FigureKind::Slowdown => (slowdowns(recording, &entities, window), Vec::new()),
             FigureKind::Bursts => (burst_lengths(recording, &entities, window), Vec::new()),
+            FigureKind::PauseCount => {
+                (by_priority(recording, &Metric::PauseCount, &entities, window), Vec::new())
+            }
+            FigureKind::PauseTime => {
+                (by_priority(recording, &Metric::PauseTime, &entities, window), Vec::new())
+            }
             kind => {
                 let line = |&entity| line(recording, kind, entity, &buckets, several);
                 (entities.iter().filter_map(line).collect(), Vec::new())
@@ -165,6 +170,8 @@ fn line(
         | FigureKind::Tree
         | FigureKind::Slowdown
         | FigureKind::Bursts
+        | FigureKind::PauseCount
+        | FigureKind::PauseTime
         | FigureKind::Scatter
         | FigureKind::CrossCorrelation => None,
     };
@@ -209,6 +216,7 @@ fn quantity(kind: FigureKind, class: EntityClass) -> Option<Quantity> {
         (FigureKind::Cnms, EntityClass::Flow) => Quantity::CnmsReceived,
         (FigureKind::Cnms, _) => Quantity::CnmsSent,
         (FigureKind::Slowdown | FigureKind::Bursts, _) => return None,
+        (FigureKind::PauseCount | FigureKind::PauseTime, _) => return None,
         (FigureKind::Scatter | FigureKind::CrossCorrelation, _) => return None,
     })
 }
@@ -254,6 +262,27 @@ fn burst_lengths(recording: &Recording, flows: &[EntityId], window: Window) -> V
     lines
 }
 
+/// The sum of a metric over the inputs of each priority; of all, where there is but one.
+fn by_priority(
+    recording: &Recording,
+    metric: &Metric,
+    inputs: &[EntityId],
+    window: Window,
+) -> Vec<DrawnLine> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for &input in inputs {
+        let name = recording.catalog.get(input).name.as_str();
+        let priority = name.rsplit_once('@').map_or("all", |(_, priority)| priority);
+        *sums.entry(priority).or_default() += measure(recording, metric, input, window).unwrap_or(0.0);
+    }
+    let named = |priority: &str| match priority {
+        "all" => priority.to_owned(),
+        _ => format!("priority {priority}"),
+    };
+    let line = |(priority, sum)| DrawnLine { name: named(priority), values: vec![sum], range: None };
+    sums.into_iter().map(line).collect()
+}
+
 /// Puts together what would be too much to tell apart.
 fn arrange(spec: &FigureSpec, configuration: &str, lines: Vec<DrawnLine>) -> (Vec<DrawnLine>, String) {
     let count = lines.len();
@@ -291,6 +320,9 @@ fn arrange(spec: &FigureSpec, configuration: &str, lines: Vec<DrawnLine>) -> (Ve
             let note = "Of the frames sent under a limit, the share in bursts of so many: frames each of which but the \
                 first left sooner after the one before it than the limit alone allows.";
             (lines, note.to_owned())
+        }
+        FigureKind::PauseCount | FigureKind::PauseTime => {
+            (lines, if count > 0 { "All inputs together.".to_owned() } else { String::new() })
         }
         FigureKind::Shares | FigureKind::Tree => (lines, String::new()),
         _ if spec.overlay && count > 0 => {

@@ -191,6 +191,8 @@ impl Figure {
             FigureKind::Tree => "share of time congested or held",
             FigureKind::Slowdown => "slowdown",
             FigureKind::Bursts => "frames by length of their burst",
+            FigureKind::PauseCount => "pauses",
+            FigureKind::PauseTime => "time held",
             FigureKind::Scatter => "rate",
             FigureKind::CrossCorrelation => "correlation",
         }
@@ -215,7 +217,7 @@ impl Figure {
     pub fn overlaid(&self, other: &Figure, names: [&str; 2]) -> Figure {
         let mut both = self.clone();
         let [first, second] = match self.kind {
-            FigureKind::Shares | FigureKind::Slowdown | FigureKind::Bursts => ["Full", "Pale"],
+            kind if kind.has_bars() => ["Full", "Pale"],
             FigureKind::Pause => ["Black", "Orange"],
             FigureKind::Tree => ["First", "Second"],
             FigureKind::Scatter => ["Full", "Hollow"],
@@ -272,8 +274,11 @@ impl Figure {
         if ends().fold(0.0, f64::max) > ends().fold(f64::INFINITY, f64::min) * Figure::COMMON_UP_TO {
             return false;
         }
+        // Bars of one sort are compared over panels; those of a median and of a tail are not.
         let has_bars = self.panels.iter().any(|panel| matches!(panel.body, Body::Bars(_)));
-        has_bars || !least.is_finite() || most <= least * Figure::COMMON_UP_TO
+        has_bars && self.kind != FigureKind::Slowdown
+            || !least.is_finite()
+            || most <= least * Figure::COMMON_UP_TO
     }
 
     /// How far panels on one scale may differ.

@@ -1,5 +1,6 @@
 //! Whole reports of made-up recordings.
 
+mod bars;
 mod odd;
 mod pages;
 mod pairs;

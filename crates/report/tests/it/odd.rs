@@ -7,7 +7,7 @@ use quell_record::claim::{FigureKind, FigureSpec, Pairing};
 use quell_record::{Catalog, Entity, EntityId, EntityKind, Memory, Quantity, Recording, Selector, Sink};
 use quell_report::{Extract, Figure, figures};
 
-const KINDS: [FigureKind; 11] = [
+const KINDS: [FigureKind; 14] = [
     FigureKind::Queue,
     FigureKind::Throughput,
     FigureKind::Arrivals,
@@ -17,6 +17,9 @@ const KINDS: [FigureKind; 11] = [
     FigureKind::Shares,
     FigureKind::Tree,
     FigureKind::Slowdown,
+    FigureKind::Bursts,
+    FigureKind::PauseCount,
+    FigureKind::PauseTime,
     FigureKind::Scatter,
     FigureKind::CrossCorrelation,
 ];

@@ -285,6 +285,8 @@ pub(super) const KEYS: &[Key] = &[
     key("switch", "ecn.at", Form::Word(&["arrival", "departure"]), By("arrival"), "Whether a frame is marked by the queue it finds, itself included, or by the one it leaves behind.").when(ECN),
 
     key("adapter", "queueing", Form::Word(&["per-destination", "per-flow", "fifo", "one-queue"]), By("per-destination"), "How frames wait: a queue per destination, or per flow, served in turn; one queue and a set-aside queue for each flow that a limiter holds; or one queue alone, where the first frame holds up the rest."),
+    key("adapter", "schedule", Form::Word(&["strict", "wrr"]), By("strict"), "How the priorities of a host share its link: the highest first, or in turn by frames.").source("802.1Q 8.6.8"),
+    key("adapter", "weights", Form::Counts(1, 255), Required, "Frames at a turn, for each of the eight priorities from 0.").when(&[Is("schedule", &["wrr"])]),
     key("adapter", "queue_limit", SIZE, By("none"), "The most that waits in one queue; a source that finds it full is held back, and what it had is not offered.").or(&["none"]).source(IBM_2007),
     key("adapter", "limiter", Form::Word(&["destination", "flow", "host"]), By("destination"), "What shares a rate limiter."),
     key("adapter", "pacer", Form::Word(&["whole-frame", "any-token"]), By("whole-frame"), "When a limited queue may send: when its tokens cover the frame, or while any token is left.").source("NetFPGA QCN, token bucket rate limiter"),
@@ -485,7 +487,7 @@ pub(super) const KEYS: &[Key] = &[
     key("fair", "span", TIME, By("10ms"), "The time over which throughput is averaged for that."),
     key("fair", "when", Form::Selection, Optional("in all configurations"), "In which configurations."),
 
-    key("figure", "kind", Form::Word(&["queue", "throughput", "arrivals", "limit", "pause", "cnms", "shares", "tree", "slowdown", "bursts", "scatter", "cross-correlation"]), Required, "What is drawn; `slowdown` is that of finite flows by size, `bursts` the share of frames in bursts of so many, `arrivals` is the raw rate of flows into their first switch, overhead counted; `tree` shows which ports are congested or held paused, each under the queue behind it; `scatter` is the rate of a flow against a queue, a dot a step, and `cross-correlation` how much alike they are, over how much later the queue is looked at."),
+    key("figure", "kind", Form::Word(&["queue", "throughput", "arrivals", "limit", "pause", "cnms", "shares", "tree", "slowdown", "bursts", "pause-count", "pause-time", "scatter", "cross-correlation"]), Required, "What is drawn; `slowdown` is that of finite flows by size, `bursts` the share of frames in bursts of so many, `pause-count` and `pause-time` how many pauses inputs began and how long they held their peers, by priority; `arrivals` is the raw rate of flows into their first switch, overhead counted; `tree` shows which ports are congested or held paused, each under the queue behind it; `scatter` is the rate of a flow against a queue, a dot a step, and `cross-correlation` how much alike they are, over how much later the queue is looked at."),
     key("figure", "of", Form::Text, By("*"), "Of which flows, ports or inputs, as in `expect.of`."),
     key("figure", "title", Form::Text, Optional("made from the rest"), "Its caption."),
     key("figure", "shows", Form::Text, Optional("it is ours"), "The figure or statement of the source that it redraws, by page; a reproduction page has those that redraw one."),

@@ -100,6 +100,8 @@ pub struct Host {
 pub struct Adapter {
     /// How frames wait for the wire.
     pub queueing: AdapterQueueing,
+    /// How the priorities share it.
+    pub schedule: Schedule,
     /// The most that waits in one queue, if there is a limit: a source that finds it full is held back, and what it
     /// had is not offered.
     pub queue_limit: Option<Bytes>,

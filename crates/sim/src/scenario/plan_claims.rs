@@ -162,6 +162,8 @@ pub(crate) fn figure(section: &Section, setting: &Setting<'_>, log: &mut Log) ->
         "tree" => FigureKind::Tree,
         "slowdown" => FigureKind::Slowdown,
         "bursts" => FigureKind::Bursts,
+        "pause-count" => FigureKind::PauseCount,
+        "pause-time" => FigureKind::PauseTime,
         "scatter" => FigureKind::Scatter,
         "cross-correlation" => FigureKind::CrossCorrelation,
         _ => FigureKind::Shares,

@@ -60,6 +60,7 @@ pub(crate) fn plain_switch() -> SwitchParts {
 pub(crate) fn plain_adapter() -> Adapter {
     Adapter {
         queueing: AdapterQueueing::PerDestination,
+        schedule: Schedule::Strict,
         queue_limit: None,
         limiter: LimiterScope::Destination,
         pacer: Rule::WholeFrame,
@@ -129,7 +130,8 @@ fn flow_control(section: &Section, in_use: u8, log: &mut Log) -> Option<FlowCont
     }
     let named = section.counts("pause.priorities");
     let priorities = named.map_or(in_use, |list| list.iter().fold(0, |bits, priority| bits | 1 << priority));
-    if priorities == 0 {
+    // Where no flow could be read none is in use; that is said where it could not.
+    if priorities == 0 && named.is_some() {
         log.wrong(section.origin_of("pause.priorities"), "no priority is lossless")
             .hint("name some, or set `pause.mode` to `off`");
         return None;
@@ -215,6 +217,7 @@ pub(crate) fn adapter(section: &Section, log: &mut Log) -> Option<Adapter> {
             "per-flow" => AdapterQueueing::PerFlow,
             _ => AdapterQueueing::PerDestination,
         },
+        schedule: schedule(section, log)?,
         queue_limit: unless(section, "queue_limit", "none")?,
         limiter: match section.text("limiter")? {
             "flow" => LimiterScope::Flow,

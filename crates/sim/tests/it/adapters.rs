@@ -1,7 +1,7 @@
 //! How an adapter queues, limits and lets go.
 
 use crate::network::*;
-use quell_proto::units::{Bytes, Duration, Instant, Rate};
+use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::{EventKind, Quantity};
 use quell_sim::scenario::plan::*;
 
@@ -43,6 +43,27 @@ fn pause_holds_up_every_flow_behind_the_first() {
     assert!(frames[1] >= frames[0] && frames[1] - frames[0] <= 14, "{frames:?}");
     // 3 ms are 2500 frames, of which h1 has no more than its third at the crowded port.
     assert!(frames[0] <= 834 && frames[0] > 600, "{frames:?}");
+}
+
+/// h1 sends on two priorities; frames delivered of each, the lower first.
+fn two_priorities_of_one_host(schedule: Schedule) -> [u64; 2] {
+    let mut plan = star(3, TEN, US);
+    plan.hosts[0].adapter.schedule = schedule;
+    for (to, priority) in [(1, 0), (2, 1)] {
+        let source = greedy(&mut plan, 0, to);
+        plan.flows[source].priority = Priority::new(priority).unwrap();
+    }
+    run_of(&plan).frames().try_into().unwrap()
+}
+
+#[test]
+fn the_priorities_of_a_host_take_turns_where_it_says_so() {
+    let [low, high] = two_priorities_of_one_host(Schedule::Strict);
+    assert!(low <= 1 && high > 800, "{low} {high}");
+    let [low, high] = two_priorities_of_one_host(Schedule::WeightedRoundRobin([1; 8]));
+    assert!(low.abs_diff(high) <= 1 && high > 400, "{low} {high}");
+    let [low, high] = two_priorities_of_one_host(Schedule::WeightedRoundRobin([1, 3, 1, 1, 1, 1, 1, 1]));
+    assert!(high.abs_diff(3 * low) <= 4 && high > 600, "{low} {high}");
 }
 
 #[test]

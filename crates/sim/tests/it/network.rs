@@ -80,6 +80,7 @@ pub(crate) fn chain(hosts: &[u32], rate: Rate, delay: Duration) -> Plan {
 pub(crate) fn adapter() -> Adapter {
     Adapter {
         queueing: AdapterQueueing::PerDestination,
+        schedule: Schedule::Strict,
         limiter: LimiterScope::Destination,
         pacer: Rule::WholeFrame,
         queue_limit: None,

@@ -77,7 +77,7 @@ mod tests {
 
     const SAID: &str = "\
 events: Ir
-fl=(1) /home/x/crates/sim/src/model/host.rs
+fl=(1) /somewhere/crates/sim/src/model/host.rs
 fn=(1) send
 10 5
 +1 7

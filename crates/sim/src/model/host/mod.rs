@@ -7,7 +7,7 @@ pub(crate) mod transport;
 
 use super::frame::{Body, Frame, Handle, List, MARKED, UNTAGGED, tag_of};
 use super::net::Net;
-use super::port::Sender;
+use super::port::{Sender, Turns};
 use super::ring::Ring;
 use super::stream;
 use crate::kernel::agenda::{Lane, LaneKind};
@@ -36,6 +36,8 @@ pub(crate) struct Host {
     full: Option<(Vec<u64>, u64)>,
     /// For each class, the queues that hold a frame.
     waiting: Vec<Ring>,
+    /// Whose turn it is among the classes.
+    turns: Turns,
     limiters: Vec<Limiter>,
     /// How many of them have a reaction point. While none has, nobody need look at any.
     awake: u32,
@@ -210,6 +212,7 @@ impl Host {
             queues: vec![List::default(); numbers.queues as usize],
             full: host.adapter.queue_limit.map(|limit| (vec![0; numbers.queues as usize], limit.get())),
             waiting: vec![Ring::new(numbers.queues as usize); classes],
+            turns: Turns::new(host.adapter.schedule, &net.classes),
             limiters,
             awake: 0,
             scheme: plan.scheme,
@@ -580,25 +583,37 @@ impl Host {
         self.look_again(net);
     }
 
-    /// The queue that goes next: the highest class that has one ready, in turn within the class.
+    /// The queue that goes next: of the class whose turn it is among those that have one ready, in turn within it.
     fn choose(&mut self, net: &mut Net) -> Option<(usize, usize)> {
-        for class in (0..self.waiting.len()).rev() {
-            if self.sender.held & (1 << class) != 0 {
-                continue;
-            }
-            if matches!(self.queueing, AdapterQueueing::FifoWithSetAside) {
-                self.set_aside(class, net);
-            }
-            let waiting = &self.waiting[class];
-            let next = match self.awake {
-                0 => waiting.first(),
-                _ => waiting.round().find(|queue| self.ready_at(*queue, net) <= net.now),
-            };
-            if let Some(queue) = next {
-                return Some((class, queue));
-            }
+        let mut classes = (0..self.waiting.len()).rev();
+        if matches!(self.turns, Turns::Strict) {
+            return classes.find_map(|class| Some((class, self.ready_of(class, net)?)));
         }
-        None
+        let mut queues = [None; 8];
+        classes.for_each(|class| queues[class] = self.ready_of(class, net));
+        let ready =
+            (0..8).filter(|&class| queues[class].is_some()).fold(0, |ready, class| ready | 1 << class);
+        if ready == 0 {
+            return None;
+        }
+        let class = self.turns.pick(ready, |_| unreachable!("adapters take turns by frames"));
+        queues[class].map(|queue| (class, queue))
+    }
+
+    /// The queue of a class that goes next, if it has one that may.
+    #[inline]
+    fn ready_of(&mut self, class: usize, net: &mut Net) -> Option<usize> {
+        if self.sender.held & (1 << class) != 0 {
+            return None;
+        }
+        if matches!(self.queueing, AdapterQueueing::FifoWithSetAside) {
+            self.set_aside(class, net);
+        }
+        let waiting = &self.waiting[class];
+        match self.awake {
+            0 => waiting.first(),
+            _ => waiting.round().find(|queue| self.ready_at(*queue, net) <= net.now),
+        }
     }
 
     fn send_from(&mut self, class: usize, queue: usize, net: &mut Net) {

@@ -70,6 +70,7 @@ fn every_key_is_resolved_with_its_origin() {
     switch.schedule = strict (default)
     switch.isolation.mode = off (default)
     adapter.queueing = per-destination (default)
+    adapter.schedule = strict (default)
     adapter.queue_limit = none (default)
     adapter.limiter = destination (default)
     adapter.pacer = whole-frame (default)

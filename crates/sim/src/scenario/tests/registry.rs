@@ -34,6 +34,9 @@ weights = [1, 1, 1, 1, 1, 1, 1, 1]
 queue_limit = "1MB"
 schedule = "drr"
 weights = ["1kB", "1kB", "1kB", "1kB", "1kB", "1kB", "1kB", "1kB"]
+[adapter]
+schedule = "wrr"
+weights = [1, 1, 1, 1, 1, 1, 1, 1]
 [adapter.receive]
 buffer = "1MB"
 pause = { stop = "100kB", go = "50kB" }
