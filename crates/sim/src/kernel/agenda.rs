@@ -154,7 +154,7 @@ pub(crate) struct Agenda {
     /// One bit a bucket, set while it holds events.
     full: [u64; WORDS],
     /// One bit a word of `full`, set while the word is not zero.
-    words: [u64; WORDS / 64],
+    words: u64,
     chunks: Vec<Chunk>,
     free: u32,
     far: BinaryHeap<Reverse<Event>>,
@@ -183,7 +183,7 @@ impl Agenda {
             hand: Vec::with_capacity(64),
             heads: Box::new([NIL; BUCKETS]),
             full: [0; WORDS],
-            words: [0; WORDS / 64],
+            words: 0,
             chunks: Vec::with_capacity(256),
             free: NIL,
             far: BinaryHeap::new(),
@@ -249,7 +249,7 @@ impl Agenda {
             self.chunks.push(Chunk { events: [event; 7], count: 1, next });
         }
         self.full[slot / 64] |= 1 << (slot % 64);
-        self.words[slot / 64 / 64] |= 1 << (slot / 64 % 64);
+        self.words |= 1 << (slot / 64);
     }
 
     /// Takes the next bucket that holds an event in hand; `false` if there is none.
@@ -286,7 +286,7 @@ impl Agenda {
         let word = slot / 64;
         self.full[word] &= !(1 << (slot % 64));
         if self.full[word] == 0 {
-            self.words[word / 64] &= !(1 << (word % 64));
+            self.words &= !(1 << word);
         }
         if self.hand.len() > 1 {
             self.hand.sort_unstable_by(|a, b| b.cmp(a));
@@ -303,24 +303,16 @@ impl Agenda {
         let slot = if here != 0 {
             word * 64 + here.trailing_zeros() as usize
         } else {
-            let word = self.next_word((word + 1) % WORDS)?;
+            // Words after this one, else from the start of the wheel up to and including this one.
+            let after = if word == WORDS - 1 { 0 } else { self.words & (!0 << (word + 1)) };
+            let words = if after != 0 { after } else { self.words };
+            if words == 0 {
+                return None;
+            }
+            let word = words.trailing_zeros() as usize;
             word * 64 + self.full[word].trailing_zeros() as usize
         };
         Some(((slot as u64).wrapping_sub(from as u64) & MASK) + 1)
-    }
-
-    /// The first word of `full` from this one on that is not zero, going round once.
-    #[inline]
-    fn next_word(&self, from: usize) -> Option<usize> {
-        let (first, bit) = (from / 64, from % 64);
-        let here = self.words[first] & (!0 << bit);
-        if here != 0 {
-            return Some(first * 64 + here.trailing_zeros() as usize);
-        }
-        // The last of these is the one looked at just now, for what is in it before `from`.
-        let groups = (1..=self.words.len()).map(|step| (first + step) % self.words.len());
-        let group = groups.into_iter().find(|group| self.words[*group] != 0)?;
-        Some(group * 64 + self.words[group].trailing_zeros() as usize)
     }
 }
 

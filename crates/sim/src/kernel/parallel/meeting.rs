@@ -46,6 +46,20 @@ pub(crate) struct Patience {
     pub(crate) yields: u32,
 }
 
+impl Patience {
+    /// Waits for a moment, for the `turn`th time. `false`: it is at its end.
+    pub(crate) fn lasts(self, turn: u32) -> bool {
+        if turn < self.spins {
+            spin();
+        } else if turn < self.spins + self.yields {
+            thread::yield_now();
+        } else {
+            return false;
+        }
+        true
+    }
+}
+
 impl Meeting {
     /// A meeting of this many threads.
     pub(crate) fn new(threads: usize, patience: Patience) -> Meeting {
@@ -94,12 +108,13 @@ impl Meeting {
     }
 
     fn wait(&self, round: usize) {
-        let Patience { spins, yields } = self.patience;
-        for turn in 0..spins + yields {
+        for turn in 0.. {
             if self.is_over(round) {
                 return;
             }
-            if turn < spins { spin() } else { thread::yield_now() }
+            if !self.patience.lasts(turn) {
+                break;
+            }
         }
         let mut sleepers = self.sleepers.lock().expect("nothing panics under this lock");
         *sleepers += 1;

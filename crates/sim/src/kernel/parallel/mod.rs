@@ -207,7 +207,9 @@ impl<'a> Part<'a> {
             } else if shared.meeting.is_broken() {
                 return None;
             } else {
-                self.wait(waited);
+                if !shared.patience.lasts(waited) {
+                    thread::sleep(NAP);
+                }
                 waited += 1;
             }
         }
@@ -265,18 +267,6 @@ impl<'a> Part<'a> {
         let least = shared.meeting.meet(self.world.next_at().ps())?;
         shared.clocks.set(self.part, least.min(sample.ps()).max(done));
         Some(least >= sample.ps())
-    }
-
-    /// Waits a little for the clocks of the others.
-    fn wait(&self, turn: u32) {
-        let Patience { spins, yields } = self.shared.patience;
-        if turn < spins {
-            std::hint::spin_loop();
-        } else if turn < spins + yields {
-            thread::yield_now();
-        } else {
-            thread::sleep(NAP);
-        }
     }
 
     /// What this part has to say at a sample.
