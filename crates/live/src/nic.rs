@@ -14,7 +14,7 @@ use quell_proto::control::qcn::{QcnReaction, ReactionConfig};
 use quell_proto::control::{AnyReaction, Feedback};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
-use quell_proto::wire::{self, AnyFrame, CnTag, EtherType, Header, PauseFrame, PfcFrame};
+use quell_proto::wire::{self, AnyFrame, CnTag, EtherType, Header, PauseFrame, PfcFrame, VlanKind, VlanTag};
 use std::collections::VecDeque;
 
 /// The port towards the network.
@@ -41,9 +41,9 @@ pub struct Config {
     pub reaction_delay: Duration,
     /// Frames of one flow that may wait.
     pub queue: usize,
-    /// The longest frame of the host, without check sequence.
+    /// The longest frame of the wire, without check sequence; a C-TAG comes on top of it.
     pub longest: usize,
-    /// Whether data carries the number of its reaction point in a CN-TAG.
+    /// Whether data carries the number of its reaction point in a CN-TAG, where there is room for one.
     pub tags: bool,
     /// What the draws of its reaction points follow from.
     pub seed: u64,
@@ -112,6 +112,14 @@ pub struct NicCounts {
     pub refused: u64,
 }
 
+/// Octets by which a frame may be longer than others: those of a C-TAG.
+fn beyond_mtu(header: &Header) -> usize {
+    match header.tags.as_slice().first() {
+        Some(tag) if tag.kind == VlanKind::Customer => VlanTag::LEN,
+        _ => 0,
+    }
+}
+
 /// Notifications that an adapter takes in a tenth of a second: those of a congestion point at 10 Gb/s at its worst.
 const MOST_CNMS: u32 = 7_000;
 /// PAUSE and PFC frames likewise.
@@ -132,7 +140,7 @@ impl Nic {
             flows: (0..FLOWS).map(flow).collect(),
             limited: Vec::with_capacity(FLOWS),
             turns: VecDeque::with_capacity(FLOWS),
-            pool: Pool::new(slots, config.longest + CnTag::LEN),
+            pool: Pool::new(slots, config.longest + VlanTag::LEN),
             busy_until: Instant::START,
             pauses: Default::default(),
             is_held: false,
@@ -143,7 +151,7 @@ impl Nic {
             noted: Noted::new(),
             oddities: Oddities::default(),
             counts: NicCounts::default(),
-            scratch: vec![0; config.longest + CnTag::LEN].into(),
+            scratch: vec![0; config.longest + VlanTag::LEN].into(),
             config,
         }
     }
@@ -190,18 +198,19 @@ impl Nic {
 
     /// The host gives a frame.
     fn take_from_host(&mut self, now: Instant, octets: &[u8], out: &mut dyn Outputs) {
-        if octets.len() > self.config.longest {
-            self.oddities.oversized += 1;
-            return;
-        }
         let Ok(header) = Header::parse(octets) else {
             self.oddities.malformed += 1;
             return;
         };
+        let longest = self.config.longest + beyond_mtu(&header);
+        if octets.len() > longest {
+            self.oddities.oversized += 1;
+            return;
+        }
         // What is neither UDP nor IPv4 shares the first reaction point.
         let number = flow_of(&header, octets).unwrap_or(0);
         let flow = &mut self.flows[usize::from(number)];
-        let adds_tag = self.config.tags && header.cn_tag.is_none();
+        let adds_tag = self.config.tags && header.cn_tag.is_none() && octets.len() + CnTag::LEN <= longest;
         let slot = if flow.frames.len() >= self.config.queue {
             None
         } else if adds_tag {

@@ -13,8 +13,8 @@ pub use sys::RingSize;
 
 /// Where frames come from and go to. Frames have no check sequence, and all their tags.
 pub trait Interface {
-    /// Writes the next frame that came in to `into`, if there is one, and says how long it is. What of it is beyond `into`
-    /// is lost, which its length tells.
+    /// Writes the next frame that came in to `into`, if there is one, and says how long it is: longer than `into` if some of it
+    /// is missing, for want of room there or before.
     fn receive(&mut self, into: &mut [u8]) -> Option<usize>;
     /// Puts a frame on its way; what was put goes at the next [`Interface::flush`].
     fn send(&mut self, octets: &[u8]) -> Sent;

@@ -4,6 +4,7 @@ use quell_proto::control::qcn::Profile;
 use quell_proto::units::Quanta;
 use quell_proto::wire::{
     Cnm, CnmFrame, CpId, Envelope, Excerpt, MIN_FRAME, MacAddr, Pause, QuantisedFeedback, QueueDifference,
+    VlanId,
 };
 
 const GIGABIT: Rate = Rate::from_gbps(1);
@@ -39,9 +40,16 @@ fn config() -> Config {
 }
 
 fn maker(flow: u8) -> Maker {
-    let shape =
-        Shape { source: MacAddr::numbered(1), destination: MacAddr::numbered(2), tag: None, frame: 1492 };
-    Maker::new(&shape, flow, false)
+    Maker::new(&shape(1492, None), flow, false)
+}
+
+fn load(frame: usize, priority: Option<u8>) -> Maker {
+    Maker::new(&shape(frame, priority), 7, false)
+}
+
+fn shape(frame: usize, priority: Option<u8>) -> Shape {
+    let tag = priority.and_then(Priority::new).zip(VlanId::new(1));
+    Shape { source: MacAddr::numbered(1), destination: MacAddr::numbered(2), tag, frame }
 }
 
 fn cnm(flow: Option<u8>, excerpt: Excerpt) -> Vec<u8> {
@@ -79,6 +87,24 @@ fn data_leaves_at_line_rate_with_the_tag_of_its_reaction_point() {
     let header = Header::parse(&left.0[0].2).unwrap();
     assert_eq!((header.cn_tag, left.0[0].2.len()), (Some(CnTag { flow: 7 }), 1496));
     assert_eq!(nic.take_counts(7).sent_frames, 3);
+}
+
+/// The kernel drops what is longer than its interface sends, and says nothing.
+#[test]
+fn a_frame_that_has_no_room_for_a_cn_tag_goes_without_one() {
+    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    for (frame, priority) in [(1510, None), (1511, None), (1514, None), (1514, Some(3)), (1518, Some(3))] {
+        nic.on_frame(at(0), HOST, load(frame, priority).next(at(0)), &mut left);
+    }
+    nic.advance(at(1000), &mut left);
+    let seen = |it: &(Instant, usize, Vec<u8>)| (it.2.len(), Header::parse(&it.2).unwrap().cn_tag.is_some());
+    let seen: Vec<_> = left.0.iter().map(seen).collect();
+    assert_eq!(seen, [(1514, true), (1511, false), (1514, false), (1518, true), (1518, false)]);
+    // With a tag or without, one octet more is too much.
+    for (frame, priority) in [(1515, None), (1519, Some(3))] {
+        nic.on_frame(at(2000), HOST, load(frame, priority).next(at(0)), &mut left);
+    }
+    assert_eq!((nic.oddities().oversized, nic.take_counts(7).sent_frames), (2, 5));
 }
 
 #[test]
@@ -192,7 +218,7 @@ fn odd_frames_are_counted_and_nothing_else() {
         nic.on_frame(at(0), port, &[], &mut left);
         nic.on_frame(at(0), port, &[1; 12], &mut left);
     }
-    nic.on_frame(at(0), HOST, &[0; 4000], &mut left);
+    nic.on_frame(at(0), HOST, load(1515, None).next(at(0)), &mut left);
     nic.on_frame(at(0), WIRE, &cnm(Some(1), Excerpt::NONE)[..25], &mut left);
     let oddities = nic.oddities();
     assert_eq!((oddities.malformed, oddities.oversized), (5, 1));
