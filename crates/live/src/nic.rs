@@ -3,13 +3,13 @@
 //! Frames of the host wait by flow and leave in turn, as their limiters let them. Notifications from the wire are
 //! consumed, PAUSE and PFC are obeyed, everything else is the host's.
 
+use crate::hold::{Heard, Hold};
 use crate::load::{flow_of, flow_of_excerpt};
-use crate::node::{Node, Oddities, Outputs, Stepwise, StormGuard, counted};
+use crate::node::{Node, Oddities, Outputs, Stepwise, StormGuard, Weather, counted};
 use crate::note::{Happening, Note, Noted};
 use crate::pool::{Fifo, Pool};
 use quell_proto::control::limiter::Limiter;
 use quell_proto::control::pacer::Rule;
-use quell_proto::control::pause::PauseReceiver;
 use quell_proto::control::qcn::{QcnReaction, ReactionConfig};
 use quell_proto::control::{AnyReaction, Feedback};
 use quell_proto::dice::Dice;
@@ -60,23 +60,17 @@ pub struct Nic {
     turns: VecDeque<u8>,
     pool: Pool,
     busy_until: Instant,
-    pauses: [PauseReceiver; Priority::COUNT],
+    hold: Hold,
     is_held: bool,
     is_up: bool,
     /// Notifications on their way to their reaction point.
     reactions: VecDeque<(Instant, u8, u8)>,
-    guards: Guards,
+    guard: StormGuard,
     now: Instant,
     noted: Noted,
     oddities: Oddities,
     counts: NicCounts,
     scratch: Box<[u8]>,
-}
-
-#[derive(Debug)]
-struct Guards {
-    pauses: StormGuard,
-    cnms: StormGuard,
 }
 
 #[derive(Debug)]
@@ -122,8 +116,6 @@ fn beyond_mtu(header: &Header) -> usize {
 
 /// Notifications that an adapter takes in a tenth of a second: those of a congestion point at 10 Gb/s at its worst.
 const MOST_CNMS: u32 = 7_000;
-/// PAUSE and PFC frames likewise.
-const MOST_PAUSES: u32 = 2_000;
 /// Notifications that may be on their way to their reaction point.
 const MOST_UNDER_WAY: usize = 4096;
 
@@ -142,11 +134,11 @@ impl Nic {
             turns: VecDeque::with_capacity(FLOWS),
             pool: Pool::new(slots, config.longest + VlanTag::LEN),
             busy_until: Instant::START,
-            pauses: Default::default(),
+            hold: Hold::new(),
             is_held: false,
             is_up: true,
             reactions: VecDeque::with_capacity(MOST_UNDER_WAY),
-            guards: Guards { pauses: StormGuard::new(MOST_PAUSES), cnms: StormGuard::new(MOST_CNMS) },
+            guard: StormGuard::new(MOST_CNMS),
             now: Instant::START,
             noted: Noted::new(),
             oddities: Oddities::default(),
@@ -250,18 +242,7 @@ impl Nic {
                     self.oddities.foreign += 1;
                     return;
                 };
-                if !self.guards.cnms.admits(now) || self.reactions.len() >= MOST_UNDER_WAY {
-                    self.oddities.stormy += 1;
-                    if self.guards.cnms.is_news() {
-                        self.noted.note(now, WIRE, Happening::Storm);
-                    }
-                    return;
-                }
-                self.reactions.push_back((
-                    now + self.config.reaction_delay,
-                    flow,
-                    message.cnm.feedback.get(),
-                ));
+                self.notified(now, flow, message.cnm.feedback.get());
             }
             Ok(AnyFrame::Pause(PauseFrame { pause, .. })) => {
                 self.pause(now, [Some(pause.time); Priority::COUNT], out);
@@ -269,6 +250,20 @@ impl Nic {
             Ok(AnyFrame::Pfc(PfcFrame { pfc, .. })) => self.pause(now, pfc.times, out),
             Ok(_) => self.oddities.foreign += 1,
             Err(_) => self.oddities.malformed += 1,
+        }
+    }
+
+    /// A notification reaches its reaction point after a while. Of a storm as many do as of a bad day: rates keep their least.
+    fn notified(&mut self, now: Instant, flow: u8, feedback: u8) {
+        let weather = self.guard.on_frame(now);
+        if weather == Weather::Breaks {
+            self.noted.note(now, WIRE, Happening::Storm);
+        }
+        let is_fair = matches!(weather, Weather::Fair { .. });
+        if is_fair && self.reactions.len() < MOST_UNDER_WAY {
+            self.reactions.push_back((now + self.config.reaction_delay, flow, feedback));
+        } else {
+            self.oddities.stormy += 1;
         }
     }
 
@@ -297,16 +292,16 @@ impl Nic {
         out: &mut dyn Outputs,
     ) {
         self.counts.pauses += 1;
-        if !self.guards.pauses.admits(now) {
-            self.oddities.stormy += 1;
-            if self.guards.pauses.is_news() {
+        match self.hold.on_times(now, times, self.config.rate) {
+            Heard::Obeyed => {}
+            Heard::Long => self.noted.note(now, WIRE, Happening::HeldLong),
+            Heard::Storm => {
+                self.oddities.stormy += 1;
                 self.noted.note(now, WIRE, Happening::Storm);
             }
-            return;
-        }
-        for (receiver, time) in self.pauses.iter_mut().zip(times) {
-            if let Some(time) = time {
-                receiver.on_quanta(now, time, self.config.rate);
+            Heard::Ignored => {
+                self.oddities.stormy += 1;
+                return;
             }
         }
         self.review_pauses(now);
@@ -315,7 +310,7 @@ impl Nic {
 
     /// Reaction points may stand still while the port is held.
     fn review_pauses(&mut self, now: Instant) {
-        let is_held = self.pauses.iter().any(|pause| pause.is_paused(now));
+        let is_held = self.hold.is_held(now);
         if is_held == self.is_held {
             return;
         }
@@ -361,10 +356,7 @@ impl Nic {
     fn ready_at(&self, number: u8, now: Instant) -> Instant {
         let flow = &self.flows[usize::from(number)];
         let (slot, priority) = flow.frames.head().expect("a flow that has a turn has a frame");
-        let pause = &self.pauses[priority.index()];
-        let paused =
-            if pause.is_paused(now) { pause.until().unwrap_or(Instant::NEVER) } else { Instant::START };
-        flow.limiter.ready_at(counted(self.pool.get(slot).len())).max(paused)
+        flow.limiter.ready_at(counted(self.pool.get(slot).len())).max(self.hold.until(priority, now))
     }
 
     fn react(&mut self, at: Instant) {
@@ -424,9 +416,7 @@ impl Node for Nic {
         let mut due = self.reactions.front().map_or(Instant::NEVER, |(due, ..)| *due);
         due = self.timeouts().fold(due, Instant::min);
         if self.is_held {
-            let ends =
-                self.pauses.iter().filter_map(PauseReceiver::until).filter(|ends| *ends > self.now).min();
-            due = due.min(ends.unwrap_or(self.now));
+            due = due.min(self.hold.next_end(self.now));
         }
         if self.is_up
             && let Some(ready) = self.turns.iter().map(|flow| self.ready_at(*flow, self.now)).min()
@@ -441,7 +431,7 @@ impl Node for Nic {
         self.noted.note(now, port, if is_up { Happening::LinkUp } else { Happening::LinkDown });
         if port == WIRE {
             self.is_up = is_up;
-            self.pauses = Default::default();
+            self.hold.release();
             self.review_pauses(now);
             self.look(now, out);
         }

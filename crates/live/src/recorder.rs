@@ -70,7 +70,7 @@ impl Recorder {
                 Happening::Service(rate) => (output, EventKind::Service, None, signed(rate.bps())),
                 Happening::LinkDown => (output, EventKind::LinkDown, None, 0),
                 Happening::LinkUp => (output, EventKind::LinkUp, None, 0),
-                Happening::Storm => continue,
+                Happening::Storm | Happening::HeldLong => continue,
             };
             let Some(entity) = entity else { continue };
             let flow = flow.and_then(|flow| self.places.flows.get(usize::from(flow)).copied().flatten());

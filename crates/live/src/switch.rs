@@ -10,6 +10,7 @@ mod table;
 
 pub use port::PortCounts;
 
+use crate::hold::Heard;
 use crate::node::{Node, Oddities, Outputs, Stepwise, counted};
 use crate::note::{Happening, Note, Noted};
 use crate::pool::{Pool, Slot};
@@ -180,16 +181,16 @@ impl Switch {
         let rate = self.config.ports[port].rate;
         let own = &mut self.ports[port];
         own.counts.pauses += 1;
-        if !own.guard.admits(now) {
-            self.oddities.stormy += 1;
-            if own.guard.is_news() {
+        match own.hold.on_times(now, times, rate) {
+            Heard::Obeyed => {}
+            Heard::Long => self.noted.note(now, port, Happening::HeldLong),
+            Heard::Storm => {
+                self.oddities.stormy += 1;
                 self.noted.note(now, port, Happening::Storm);
             }
-            return;
-        }
-        for (receiver, time) in own.pauses.iter_mut().zip(times) {
-            if let Some(time) = time {
-                receiver.on_quanta(now, time, rate);
+            Heard::Ignored => {
+                self.oddities.stormy += 1;
+                return;
             }
         }
         self.review_pauses(now, port);
@@ -199,7 +200,7 @@ impl Switch {
     /// Notes when a port becomes held and when it is let go.
     fn review_pauses(&mut self, now: Instant, port: usize) {
         let own = &mut self.ports[port];
-        let is_held = own.pauses.iter().any(|pause| pause.is_paused(now));
+        let is_held = own.hold.is_held(now);
         match (own.held_since, is_held) {
             (None, true) => {
                 own.held_since = Some(now);
@@ -492,7 +493,7 @@ impl Node for Switch {
             return;
         }
         self.ports[number].is_up = is_up;
-        self.ports[number].pauses = Default::default();
+        self.ports[number].hold.release();
         self.noted.note(now, number, if is_up { Happening::LinkUp } else { Happening::LinkDown });
         self.review_pauses(now, number);
         if is_up {
