@@ -14,8 +14,10 @@ use quell_proto::control::qcn::{QcnReaction, ReactionConfig};
 use quell_proto::control::{AnyReaction, Feedback};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
-use quell_proto::wire::{self, AnyFrame, CnTag, EtherType, Header, PauseFrame, PfcFrame, VlanKind, VlanTag};
-use std::collections::VecDeque;
+use quell_proto::wire::{
+    self, AnyFrame, CnTag, CnmFrame, EtherType, Header, MacAddr, PauseFrame, PfcFrame, VlanKind, VlanTag,
+};
+use std::collections::{HashSet, VecDeque};
 
 /// The port towards the network.
 pub const WIRE: usize = 0;
@@ -66,6 +68,7 @@ pub struct Nic {
     /// Notifications on their way to their reaction point.
     reactions: VecDeque<(Instant, u8, u8)>,
     guard: StormGuard,
+    stations: Stations,
     now: Instant,
     noted: Noted,
     oddities: Oddities,
@@ -93,6 +96,30 @@ pub struct FlowCounts {
     pub dropped: u64,
     /// Notifications that reached its reaction point.
     pub cnms: u64,
+}
+
+/// The addresses that the host sends from. Notifications to others are not its own: a switch that does not know where a station is
+/// sends them everywhere.
+#[derive(Debug)]
+struct Stations {
+    last: MacAddr,
+    known: HashSet<MacAddr>,
+}
+
+impl Stations {
+    /// Of more than this any may be one.
+    const MOST: usize = 1024;
+
+    fn learn(&mut self, station: MacAddr) {
+        if self.last != station && self.known.len() <= Self::MOST {
+            self.known.insert(station);
+        }
+        self.last = station;
+    }
+
+    fn contains(&self, station: MacAddr) -> bool {
+        self.known.contains(&station) || self.known.len() > Self::MOST
+    }
 }
 
 /// What the adapter did as a whole.
@@ -139,6 +166,10 @@ impl Nic {
             is_up: true,
             reactions: VecDeque::with_capacity(MOST_UNDER_WAY),
             guard: StormGuard::new(MOST_CNMS),
+            stations: Stations {
+                last: MacAddr::default(),
+                known: HashSet::with_capacity(Stations::MOST + 1),
+            },
             now: Instant::START,
             noted: Noted::new(),
             oddities: Oddities::default(),
@@ -199,6 +230,7 @@ impl Nic {
             self.oddities.oversized += 1;
             return;
         }
+        self.stations.learn(header.source);
         // What is neither UDP nor IPv4 shares the first reaction point.
         let number = flow_of(&header, octets).unwrap_or(0);
         let flow = &mut self.flows[usize::from(number)];
@@ -236,20 +268,27 @@ impl Nic {
             _ => return self.give_to_host(now, &header, octets, out),
         }
         match wire::parse(octets) {
-            Ok(AnyFrame::Cnm(message)) => {
-                let tagged = message.envelope.cn_tag.map(|tag| tag.flow as u8);
-                let Some(flow) = tagged.or_else(|| flow_of_excerpt(&message.cnm.excerpt)) else {
-                    self.oddities.foreign += 1;
-                    return;
-                };
-                self.notified(now, flow, message.cnm.feedback.get());
-            }
+            Ok(AnyFrame::Cnm(message)) => match self.flow_of_message(&message) {
+                Some(flow) => self.notified(now, flow, message.cnm.feedback.get()),
+                None => self.oddities.foreign += 1,
+            },
             Ok(AnyFrame::Pause(PauseFrame { pause, .. })) => {
                 self.pause(now, [Some(pause.time); Priority::COUNT], out);
             }
             Ok(AnyFrame::Pfc(PfcFrame { pfc, .. })) => self.pause(now, pfc.times, out),
             Ok(_) => self.oddities.foreign += 1,
             Err(_) => self.oddities.malformed += 1,
+        }
+    }
+
+    /// The flow that a notification is about; `None` if it is for another station, or about no flow of ours.
+    fn flow_of_message(&self, message: &CnmFrame) -> Option<u8> {
+        if !self.stations.contains(message.envelope.destination) {
+            return None;
+        }
+        match message.envelope.cn_tag {
+            Some(tag) => u8::try_from(tag.flow).ok(),
+            None => flow_of_excerpt(&message.cnm.excerpt),
         }
     }
 

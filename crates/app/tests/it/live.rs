@@ -180,6 +180,34 @@ fn switch_send_and_recv_work_together_and_leave_a_recording() {
     desk.quell("compare rec rec --out c.html").exits(0);
 }
 
+/// Both sides of the adapter have the usual MTU, which leaves no room for a CN-TAG on a full frame.
+#[test]
+fn full_frames_of_the_host_pass_an_adapter_on_a_wire_of_the_same_mtu() {
+    if !may_use_namespaces() {
+        return;
+    }
+    let desk = Desk::new();
+    let lab = Lab::new(&["mtu-h", "mtu-n", "mtu-w"]).unwrap_or_else(|error| panic!("{error}"));
+    lab.join(["mtu-h", "mtu-n"], ["h0", "h1"], 1500).unwrap();
+    lab.join(["mtu-w", "mtu-n"], ["w1", "w0"], 1500).unwrap();
+    lab.ip("mtu-w", &["link", "set", "dev", "w1", "address", "02:00:00:00:00:02"]).unwrap();
+    let nic = inside(&desk, &lab, "mtu-n", "live nic --wire w0 --host h1");
+    let send = "live send h0 --to 02:00:00:00:00:02 --rate 5Mb/s --frame 1518B --quiet";
+    let send = inside(&desk, &lab, "mtu-h", send);
+    sleep(Duration::from_millis(700));
+    // It joins late: what went before is not lost.
+    let recv = inside(&desk, &lab, "mtu-w", "live recv w1 --json --quiet --for 1s");
+    let got: Value = serde_json::from_slice(&recv.wait_with_output().unwrap().stdout).expect("a document");
+    interrupt(&send);
+    interrupt(&nic);
+    let (_, nic) = (send.wait_with_output().unwrap(), nic.wait_with_output().unwrap());
+    assert!(got["flows"][0]["frames"].as_u64() > Some(50), "{got:#}");
+    assert_eq!(got["flows"][0]["lost"], 0, "{got:#}");
+    let said = String::from_utf8_lossy(&nic.stderr).into_owned();
+    assert!(said.contains("w0: frames longer than 1510 octets have no room for a CN-TAG"), "{said}");
+    assert!(said.contains("`ip link set w0 mtu 1504`"), "{said}");
+}
+
 #[test]
 fn an_interface_that_vanishes_under_a_switch_ends_it_with_words_and_what_was_recorded() {
     if !may_use_namespaces() {

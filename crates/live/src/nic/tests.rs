@@ -39,6 +39,13 @@ fn config() -> Config {
     }
 }
 
+/// An adapter whose host has sent something before.
+fn nic(config: Config) -> Nic {
+    let mut nic = Nic::new(config);
+    nic.stations.learn(MacAddr::numbered(1));
+    nic
+}
+
 fn maker(flow: u8) -> Maker {
     Maker::new(&shape(1492, None), flow, false)
 }
@@ -76,7 +83,7 @@ fn cnm(flow: Option<u8>, excerpt: Excerpt) -> Vec<u8> {
 
 #[test]
 fn data_leaves_at_line_rate_with_the_tag_of_its_reaction_point() {
-    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let (mut nic, mut left) = (nic(config()), Left::default());
     let mut maker = maker(7);
     for _ in 0..3 {
         nic.on_frame(at(0), HOST, maker.next(at(0)), &mut left);
@@ -92,7 +99,7 @@ fn data_leaves_at_line_rate_with_the_tag_of_its_reaction_point() {
 /// The kernel drops what is longer than its interface sends, and says nothing.
 #[test]
 fn a_frame_that_has_no_room_for_a_cn_tag_goes_without_one() {
-    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let (mut nic, mut left) = (nic(config()), Left::default());
     for (frame, priority) in [(1510, None), (1511, None), (1514, None), (1514, Some(3)), (1518, Some(3))] {
         nic.on_frame(at(0), HOST, load(frame, priority).next(at(0)), &mut left);
     }
@@ -111,7 +118,7 @@ fn a_frame_that_has_no_room_for_a_cn_tag_goes_without_one() {
 fn a_notification_limits_its_flow_alone_after_the_reaction_delay() {
     let mut config = config();
     config.reaction_delay = Duration::from_us(100);
-    let (mut nic, mut left) = (Nic::new(config), Left::default());
+    let (mut nic, mut left) = (nic(config), Left::default());
     nic.on_frame(at(0), WIRE, &cnm(Some(3), Excerpt::NONE), &mut left);
     nic.advance(at(99), &mut left);
     assert_eq!(nic.limit(3), None);
@@ -124,7 +131,7 @@ fn a_notification_limits_its_flow_alone_after_the_reaction_delay() {
 
 #[test]
 fn a_notification_without_tag_is_told_by_the_frame_it_carries() {
-    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let (mut nic, mut left) = (nic(config()), Left::default());
     let frame = maker(9).next(at(0)).to_vec();
     let parsed = wire::Frame::parse(&frame).unwrap();
     nic.on_frame(at(0), WIRE, &cnm(None, Excerpt::of_frame(&parsed, 64)), &mut left);
@@ -135,8 +142,28 @@ fn a_notification_without_tag_is_told_by_the_frame_it_carries() {
 }
 
 #[test]
+fn a_notification_for_another_station_or_of_a_flow_beyond_ours_is_foreign() {
+    let (mut nic, mut left) = (nic(config()), Left::default());
+    let mut other = cnm(Some(3), Excerpt::NONE);
+    other[..6].copy_from_slice(&MacAddr::numbered(5).0);
+    nic.on_frame(at(0), WIRE, &other, &mut left);
+    let mut beyond = cnm(Some(3), Excerpt::NONE);
+    beyond[14..16].copy_from_slice(&0x0103_u16.to_be_bytes());
+    assert_eq!(Header::parse(&beyond).unwrap().cn_tag, Some(CnTag { flow: 0x0103 }));
+    nic.on_frame(at(0), WIRE, &beyond, &mut left);
+    nic.advance(at(1), &mut left);
+    assert_eq!((nic.limit(3), nic.oddities().foreign), (None, 2));
+    // A second station behind the same adapter is ours once it has sent.
+    let shape = Shape { source: MacAddr::numbered(5), ..shape(500, None) };
+    nic.on_frame(at(2), HOST, Maker::new(&shape, 3, false).next(at(2)), &mut left);
+    nic.on_frame(at(3), WIRE, &other, &mut left);
+    nic.advance(at(4), &mut left);
+    assert!(nic.limit(3).is_some());
+}
+
+#[test]
 fn a_limited_flow_is_paced_and_another_passes_it() {
-    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let (mut nic, mut left) = (nic(config()), Left::default());
     for _ in 0..4 {
         nic.on_frame(at(0), WIRE, &cnm(Some(0), Excerpt::NONE), &mut left);
     }
@@ -156,7 +183,7 @@ fn a_limited_flow_is_paced_and_another_passes_it() {
 
 #[test]
 fn a_pause_is_obeyed_and_ends_by_itself() {
-    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let (mut nic, mut left) = (nic(config()), Left::default());
     let mut octets = [0; MIN_FRAME];
     PauseFrame { source: MacAddr::numbered(9), pause: Pause { time: Quanta(100) } }
         .emit(&mut octets)
@@ -170,7 +197,7 @@ fn a_pause_is_obeyed_and_ends_by_itself() {
 
 #[test]
 fn what_is_for_the_host_loses_its_tag_and_the_rest_is_untouched() {
-    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let (mut nic, mut left) = (nic(config()), Left::default());
     let shape =
         Shape { source: MacAddr::numbered(2), destination: MacAddr::numbered(1), tag: None, frame: 500 };
     let tagged = Maker::new(&shape, 4, true).next(at(0)).to_vec();
@@ -183,7 +210,7 @@ fn what_is_for_the_host_loses_its_tag_and_the_rest_is_untouched() {
 
 #[test]
 fn a_storm_of_notifications_is_bounded_and_told_of_once() {
-    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let (mut nic, mut left) = (nic(config()), Left::default());
     let message = cnm(Some(0), Excerpt::NONE);
     // For half a second: five whiles.
     for number in 0..500_000u64 {
@@ -203,7 +230,7 @@ fn a_storm_of_notifications_is_bounded_and_told_of_once() {
 fn a_flow_that_offers_too_much_loses_its_own_frames_only() {
     let mut config = config();
     config.queue = 4;
-    let (mut nic, mut left) = (Nic::new(config), Left::default());
+    let (mut nic, mut left) = (nic(config), Left::default());
     let mut maker = maker(0);
     for _ in 0..10 {
         nic.on_frame(at(0), HOST, maker.next(at(0)), &mut left);
@@ -214,7 +241,7 @@ fn a_flow_that_offers_too_much_loses_its_own_frames_only() {
 
 #[test]
 fn odd_frames_are_counted_and_nothing_else() {
-    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let (mut nic, mut left) = (nic(config()), Left::default());
     for port in [WIRE, HOST] {
         nic.on_frame(at(0), port, &[], &mut left);
         nic.on_frame(at(0), port, &[1; 12], &mut left);
@@ -228,7 +255,7 @@ fn odd_frames_are_counted_and_nothing_else() {
 
 #[test]
 fn a_storm_of_pauses_is_bounded_and_told_of_once() {
-    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let (mut nic, mut left) = (nic(config()), Left::default());
     let mut pause = [0; MIN_FRAME];
     let frame = PauseFrame { source: MacAddr::numbered(9), pause: Pause { time: Quanta::MAX } };
     frame.emit(&mut pause).unwrap();
@@ -244,7 +271,7 @@ fn a_storm_of_pauses_is_bounded_and_told_of_once() {
 
 #[test]
 fn a_host_that_goes_away_is_told_of_and_holds_nobody() {
-    let (mut nic, mut left) = (Nic::new(config()), Left::default());
+    let (mut nic, mut left) = (nic(config()), Left::default());
     nic.on_link(at(1), HOST, false, &mut left);
     nic.on_link(at(2), HOST, true, &mut left);
     let notes: Vec<_> = nic.notes().map(|note| (note.port, note.what)).collect();

@@ -77,7 +77,7 @@ pub(super) fn recv(args: &RecvArgs) -> Result<Exit, Failure> {
     let mut interface = open(&args.interface)?;
     let (mut clock, stop) = (Clock::new(), until_interrupted());
     let mut pause = Pause::new(interface.socket());
-    let mut receiver = Receiver::default();
+    let mut receiver = Receiver::joining();
     let mut into = vec![0; 1 << 16];
     let (mut said, mut next_words, mut oversized, mut overruns) = (0, Instant::START + SECOND, 0u64, 0u64);
     while !stop.load(Ordering::Relaxed) {
