@@ -116,7 +116,8 @@ fn what_a_killed_experiment_left_the_next_one_takes_away() {
     child.kill().expect("our own child");
     child.wait().expect("our own child");
     assert_eq!(of_process(id).len(), 3, "killed, it could not clean up");
-    let mut next = desk.start("live demo step --points 1 --phase 60s --rate 100Mb/s --out b --quiet");
+    // In the same folder: what the first left there is no hindrance either.
+    let mut next = desk.start("live demo step --points 1 --phase 60s --rate 100Mb/s --out a --quiet");
     wait_for(|| of_process(id).is_empty());
     // Interrupted, it cleans up itself and keeps what it recorded.
     wait_for(|| of_process(next.id()).len() == 3);

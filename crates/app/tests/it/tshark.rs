@@ -388,6 +388,24 @@ fn what_tshark_writes_is_read() {
     }
 }
 
+/// What a capture has cut off is no fault of the frame.
+#[test]
+fn a_notification_that_its_capture_cut_is_not_called_malformed() {
+    let desk = Desk::with_tiny();
+    // Headers take 22 octets, and the message 24.
+    for (snaplen, is_whole) in [(44, false), (46, true)] {
+        let run = format!(
+            "run tiny.toml --quiet --config qcn --pcap s1->h1 --snaplen {snaplen} --out out{snaplen}"
+        );
+        desk.quell(&run).exits(0);
+        let file = format!("out{snaplen}/runs/qcn/seed-1/ports.pcapng");
+        let Some(text) = tshark(&desk, &file, &["-Y", "cnm", "-V"]) else { return };
+        assert!(text.contains("Congestion Notification Message"), "{text}");
+        assert!(!text.contains("cut short") && !text.contains("Malformed"), "{text}");
+        assert_eq!(text.contains("Encapsulated MSDU Length: 0"), is_whole, "{text}");
+    }
+}
+
 #[test]
 fn the_dissector_survives_broken_frames_and_says_so() {
     let desk = Desk::new();
