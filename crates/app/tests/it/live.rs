@@ -128,6 +128,27 @@ fn what_a_killed_experiment_left_the_next_one_takes_away() {
     assert!(of_process(next.id()).is_empty());
 }
 
+/// Frames that nobody receives would not be missed: those behind them do not come either.
+#[test]
+fn an_experiment_whose_receiver_goes_down_is_none() {
+    if !may_use_namespaces() {
+        return;
+    }
+    let desk = Desk::new();
+    let child = desk.start("live demo step --points 1 --phase 60s --rate 100Mb/s --out out --quiet");
+    let id = child.id();
+    wait_for(|| desk.path("out/1rp/live.pcapng").exists());
+    sleep(Duration::from_millis(300));
+    let space = of_process(id).into_iter().find(|it| it.ends_with("-step-sink")).expect("a receiver");
+    let down = ["-n", &space, "link", "set", "dev", "sink0", "down"];
+    assert!(Command::new("ip").args(down).status().expect("ip starts").success());
+    let output = child.wait_with_output().expect("our own child");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("has no carrier") || said.contains("`sink0` is down"), "{said}");
+    assert!(of_process(id).is_empty());
+}
+
 #[test]
 fn a_measurement_that_is_interrupted_takes_its_network_away() {
     if !may_use_namespaces() {

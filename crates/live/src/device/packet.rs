@@ -46,7 +46,11 @@ impl PacketInterface {
         let longest = longest.min(rings.most() - TAG);
         let mut opened =
             PacketInterface { name: name.to_owned(), address: facts.address, mtu: facts.mtu, longest, rings };
-        opened.trouble().map_or(Ok(opened), Err)
+        // Nobody at the other end may yet come.
+        match opened.trouble() {
+            None | Some(Trouble::NoCarrier { .. }) => Ok(opened),
+            Some(trouble) => Err(trouble),
+        }
     }
 
     /// Its name.
@@ -114,20 +118,27 @@ impl Interface for PacketInterface {
         Sent::Full
     }
 
-    fn flush(&mut self) -> Result<(), Trouble> {
+    fn flush(&mut self) -> Result<bool, Trouble> {
         self.rings.flush().map_err(|error| trouble(&self.name, "send", error))
     }
 
     fn trouble(&mut self) -> Option<Trouble> {
         // An error of the socket is over once it was asked for; whether the interface is up is not.
         let error = self.rings.take_error();
-        match self.rings.is_up(&self.name) {
-            Ok(false) => Some(Trouble::Down { name: self.name.clone() }),
-            Err(_) => Some(Trouble::Vanished { name: self.name.clone() }),
+        let name = || self.name.clone();
+        let found = match self.rings.is_up(&self.name) {
+            Ok(false) => Some(Trouble::Down { name: name() }),
+            Err(_) => Some(Trouble::Vanished { name: name() }),
+            Ok(true) if !self.rings.has_carrier(&self.name) => Some(Trouble::NoCarrier { name: name() }),
             Ok(true) => error
                 .filter(|error| error.raw_os_error() != Some(libc::ENETDOWN))
                 .map(|error| trouble(&self.name, "receive", error)),
+        };
+        // The kernel keeps what it could not send in the ring, and would send it when nobody waits for it any more.
+        if found.is_some() {
+            self.rings.withdraw();
         }
+        found
     }
 
     fn take_overruns(&mut self) -> u64 {

@@ -5,7 +5,7 @@ use crate::cli_live::{RecvArgs, SendArgs};
 use crate::exit::{Exit, Failure};
 use crate::out;
 use quell_live::clock::Clock;
-use quell_live::device::{Interface, Sent};
+use quell_live::device::{Interface, Sent, Trouble};
 use quell_live::drive::Pause;
 use quell_live::load::{FlowCounts, Maker, Receiver, SHORTEST, Shape, Source};
 use quell_live::node::Oddities;
@@ -60,6 +60,9 @@ pub(super) fn send(args: &SendArgs) -> Result<Exit, Failure> {
         interface.flush().map_err(|trouble| failure(&trouble))?;
         if now >= next_words {
             next_words = now + SECOND;
+            if let Some(trouble) = interface.trouble() {
+                return Err(failure(&trouble));
+            }
             if !args.quiet {
                 out::note(&format!("{:>6.1} s  {} frames/s", now.ps() as f64 / 1e12, sent - said));
             }
@@ -99,7 +102,8 @@ pub(super) fn recv(args: &RecvArgs) -> Result<Exit, Failure> {
         if now >= next_words {
             next_words = now + SECOND;
             overruns += interface.take_overruns();
-            if let Some(trouble) = interface.trouble() {
+            // A sender may yet come.
+            if let Some(trouble) = interface.trouble().filter(|it| !matches!(it, Trouble::NoCarrier { .. })) {
                 return Err(failure(&trouble));
             }
             let total = receiver.total();
