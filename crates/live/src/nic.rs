@@ -127,6 +127,8 @@ impl Stations {
 pub struct NicCounts {
     /// Frames handed to the host.
     pub to_host: u64,
+    /// Frames of the host that found the queue of their flow full.
+    pub dropped: u64,
     /// Pause frames that came.
     pub pauses: u64,
     /// Frames that the interface had no room for.
@@ -248,6 +250,7 @@ impl Nic {
         };
         let Some(slot) = slot else {
             flow.counts.dropped += 1;
+            self.counts.dropped += 1;
             return;
         };
         flow.counts.offered_bytes += counted(self.pool.get(slot).len()).get();

@@ -80,6 +80,7 @@ pub struct Switch {
     table: Table,
     /// Octets of data that wait.
     held: u64,
+    dropped: u64,
     now: Instant,
     noted: Noted,
     oddities: Oddities,
@@ -101,6 +102,7 @@ impl Switch {
             pool: Pool::new(slots, config.longest + Header::LONGEST),
             table: Table::default(),
             held: 0,
+            dropped: 0,
             now: Instant::START,
             noted: Noted::new(),
             oddities: Oddities::default(),
@@ -140,6 +142,11 @@ impl Switch {
     /// Octets that wait for a port now.
     pub fn queued(&self, port: usize) -> u64 {
         self.ports[port].output.level
+    }
+
+    /// Frames that found no room, or waited for a port that went down, since the start.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// Frames that were not what they ought to be.
@@ -243,6 +250,7 @@ impl Switch {
         };
         let Some(slot) = slot else {
             self.ports[output].counts.dropped += 1;
+            self.dropped += 1;
             self.noted.note(now, output, Happening::Drop(length));
             return;
         };
@@ -519,6 +527,7 @@ impl Node for Switch {
                 port.queues[priority.index()].octets -= length;
                 port.output.change(now, -(length as i64));
                 port.counts.dropped += 1;
+                self.dropped += 1;
                 if let (true, Some(input)) = (waiting.is_data, waiting.input) {
                     self.discharge(now, usize::from(input), priority, length, out);
                 }

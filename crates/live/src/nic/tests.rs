@@ -237,6 +237,11 @@ fn a_flow_that_offers_too_much_loses_its_own_frames_only() {
     }
     assert!(!nic.has_room(0) && nic.has_room(1));
     assert_eq!(nic.take_counts(0).dropped, 5);
+    assert_eq!(
+        (nic.take_counts(0).dropped, nic.counts().dropped),
+        (0, 5),
+        "since it was asked, and since the start"
+    );
 }
 
 #[test]

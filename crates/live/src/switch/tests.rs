@@ -277,6 +277,7 @@ fn a_full_memory_drops_and_counts() {
     }
     // One is on its way, four wait.
     assert_eq!(switch.take_counts(at(1), 2).dropped, 5);
+    assert_eq!((switch.take_counts(at(1), 2).dropped, switch.dropped()), (0, 5));
 }
 
 #[test]

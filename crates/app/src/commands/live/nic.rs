@@ -1,7 +1,7 @@
 //! `quell live nic`: reaction points between a host and its wire.
 
 use super::session::{Session, warn};
-use super::switch::{all_odd, odd, refused};
+use super::switch::{all_odd, dropped, odd, refused};
 use super::{open, parameters, rate, size, time, until_interrupted};
 use crate::cli_live::{NicArgs, PacerName};
 use crate::exit::{Exit, Failure};
@@ -81,7 +81,7 @@ pub(super) fn nic(args: &NicArgs) -> Result<Exit, Failure> {
                 .collect();
             let limits = if limits.is_empty() { "none is limited".to_owned() } else { limits.join(", ") };
             let rates = format!("{:.0} in/s, {:.0} out/s", into as f64 / seconds, out as f64 / seconds);
-            let lost = refused(wire) + &refused(host);
+            let lost = refused(wire) + &refused(host) + &dropped(station.node.counts().dropped);
             let odd = odd(all_odd(station, station.node.oddities()));
             format!("{rates}; flows: {limits}; {lost}{odd}").trim_end_matches([' ', ';']).to_owned()
         });

@@ -167,6 +167,7 @@ fn words(station: &Station<Switch>, names: &[String], said: &mut [(u64, u64)], s
         );
         words.push_str(&refused(counts));
     }
+    words.push_str(&dropped(station.node.dropped()));
     words.push_str(&odd(all_odd(station, station.node.oddities())));
     words.trim_end_matches([' ', ';']).to_owned()
 }
@@ -182,6 +183,11 @@ pub(super) fn refused(counts: WireCounts) -> String {
         let _ = write!(words, "{} were longer than it sends; ", counts.too_long);
     }
     words
+}
+
+/// Frames that a node had no room for, in words; nothing if there were none.
+pub(super) fn dropped(frames: u64) -> String {
+    if frames == 0 { String::new() } else { format!("{frames} dropped for want of room; ") }
 }
 
 /// The odd frames of a node, and those that were too long to reach it.
