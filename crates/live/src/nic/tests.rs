@@ -1,10 +1,11 @@
 use super::*;
 use crate::load::{Maker, Shape};
+use proptest::prelude::*;
 use quell_proto::control::qcn::Profile;
 use quell_proto::units::Quanta;
 use quell_proto::wire::{
-    Cnm, CnmFrame, CpId, Envelope, Excerpt, MIN_FRAME, MacAddr, Pause, QuantisedFeedback, QueueDifference,
-    VlanId,
+    Cnm, CnmFrame, CpId, Envelope, Excerpt, MIN_FRAME, MacAddr, Pause, Pfc, QuantisedFeedback,
+    QueueDifference, VlanId,
 };
 
 const GIGABIT: Rate = Rate::from_gbps(1);
@@ -283,4 +284,72 @@ fn a_host_that_goes_away_is_told_of_and_holds_nobody() {
     assert_eq!(notes, [(HOST, Happening::LinkDown), (HOST, Happening::LinkUp)]);
     nic.on_frame(at(3), HOST, maker(0).next(at(3)), &mut left);
     assert_eq!(left.0.len(), 1);
+}
+
+/// What may come to an adapter.
+#[derive(Clone, Debug)]
+enum Comes {
+    Load(u8, bool),
+    Cnm(u8),
+    Pfc(u8, u16),
+    Octets(usize, Vec<u8>),
+    Link(bool),
+}
+
+fn comes() -> impl Strategy<Value = Comes> {
+    let octets = prop::collection::vec(any::<u8>(), 0..200);
+    prop_oneof![
+        8 => (any::<u8>(), any::<bool>()).prop_map(|(flow, is_tagged)| Comes::Load(flow % 8, is_tagged)),
+        3 => any::<u8>().prop_map(|flow| Comes::Cnm(flow % 8)),
+        1 => (0u8..8, 0u16..500).prop_map(|(priority, time)| Comes::Pfc(priority, time)),
+        2 => (0usize..2, octets).prop_map(|(port, octets)| Comes::Octets(port, octets)),
+        1 => any::<bool>().prop_map(Comes::Link),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever comes, in whatever order: no panic, time goes on, and every frame of the host is sent, dropped or waits; in the end
+    /// all have been sent.
+    #[test]
+    fn anything_keeps_the_books(came in prop::collection::vec((comes(), 0u64..40), 0..300)) {
+        let (mut nic, mut left) = (nic(config()), Left::default());
+        let (mut now, mut offered) = (0, 0);
+        for (what, gap) in came {
+            now += gap;
+            match what {
+                Comes::Load(flow, is_tagged) => {
+                    let shape = shape(800, is_tagged.then_some(flow));
+                    nic.on_frame(at(now), HOST, Maker::new(&shape, flow, false).next(at(now)), &mut left);
+                    offered += 1;
+                }
+                Comes::Cnm(flow) => nic.on_frame(at(now), WIRE, &cnm(Some(flow), Excerpt::NONE), &mut left),
+                Comes::Pfc(priority, time) => {
+                    let mut octets = [0; MIN_FRAME];
+                    let pfc = Pfc::of(Priority::new(priority).unwrap(), Quanta(time));
+                    PfcFrame { source: MacAddr::numbered(9), pfc }.emit(&mut octets).unwrap();
+                    nic.on_frame(at(now), WIRE, &octets, &mut left);
+                }
+                Comes::Octets(port, octets) => {
+                    // Whatever has a header may go.
+                    offered += u64::from(port == HOST && Header::parse(&octets).is_ok());
+                    nic.on_frame(at(now), port, &octets, &mut left);
+                }
+                Comes::Link(is_up) => nic.on_link(at(now), WIRE, is_up, &mut left),
+            }
+            nic.advance(at(now), &mut left);
+            prop_assert!(nic.next_due() > at(now));
+            let sent = left.0.iter().filter(|it| it.1 == WIRE).count() as u64;
+            let waiting = (0..=255).map(|flow| nic.waiting(flow) as u64).sum::<u64>();
+            prop_assert_eq!(sent + waiting + nic.counts().dropped, offered);
+        }
+        nic.on_link(at(now), WIRE, true, &mut left);
+        // The least rate is half a megabit: a frame takes some 13 ms, and 64 may wait.
+        for _ in 0..2000 {
+            now += 1000;
+            nic.advance(at(now), &mut left);
+        }
+        prop_assert!((0..=255).all(|flow| nic.waiting(flow) == 0));
+    }
 }
