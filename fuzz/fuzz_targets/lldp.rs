@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use quell_proto::units::Priority;
 use quell_proto::wire::lldp::{Id, Lldp, Tlv, Tlvs};
-use quell_proto::wire::{Envelope, LldpFrame, MacAddr, parse, AnyFrame};
+use quell_proto::wire::{AnyFrame, Envelope, LldpFrame, MacAddr, parse};
 
 fuzz_target!(|octets: &[u8]| {
     // As a whole, and behind three TLVs that are right.

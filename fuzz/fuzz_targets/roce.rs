@@ -5,8 +5,8 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use quell_proto::wire::{
-    AnyFrame, Bth, CnpFrame, Dscp, Ecn, Envelope, FlowLabel, IpEnds, IpHeader, MacAddr, Opcode, RoceFrame, U24,
-    parse,
+    AnyFrame, Bth, CnpFrame, Dscp, Ecn, Envelope, FlowLabel, IpEnds, IpHeader, MacAddr, Opcode, RoceFrame,
+    U24, parse,
 };
 
 /// A packet, and what happens to it on its way. The payload takes what octets are left, so it stands last.

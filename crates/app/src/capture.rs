@@ -5,6 +5,7 @@
 //! digest. Only one seed of each configuration is captured, a file grows no larger than [`MOST`], and what was written is
 //! said.
 
+use crate::announced;
 use crate::cli::PcapArgs;
 use crate::exit::{Exit, Failure};
 use crate::prepared::VERSION;
@@ -182,7 +183,12 @@ fn one(asked: &Asked, job: &Job<'_>, run: &Run, control: &Control) -> Result<Opt
     );
     let file = Counted { file: BufWriter::new(File::create(&draft).map_err(failed)?), octets: 0 };
     let tool = format!("quell {VERSION}");
-    let writer = CaptureWriter::new(file, &tool, &comment, &interfaces, asked.snaplen).map_err(failed)?;
+    let mut writer = CaptureWriter::new(file, &tool, &comment, &interfaces, asked.snaplen).map_err(failed)?;
+    for (place, (id, interface)) in chosen.iter().zip(&interfaces).enumerate() {
+        let octets = announced::frame(job.plan, id.0 as usize, &interface.name);
+        let length = octets.len() as u32;
+        writer.frame(place as u32, asked.from.ps() / 1000, &octets, length).map_err(failed)?;
+    }
     let mut tap = FileTap { writer, asked, control, failed: None, full_at: None };
     let mut digests = Digests { digester: Digester::new(), to: asked.to, control };
     let wires: Vec<u32> = chosen.iter().map(|id| id.0).collect();

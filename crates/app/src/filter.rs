@@ -115,11 +115,15 @@ fn operand(field: &str, text: &str) -> Result<Operand, String> {
     if field == TIME {
         return time(text);
     }
-    let digits = text.strip_prefix("0x").and_then(|hex| i128::from_str_radix(hex, 16).ok());
-    Ok(match digits.or_else(|| text.parse().ok()) {
-        Some(number) => Operand::Number(number),
-        None => Operand::Pattern(text.to_owned()),
-    })
+    Ok(digits(text).map_or_else(|| Operand::Pattern(text.to_owned()), Operand::Number))
+}
+
+/// The number that a text is, hexadecimal behind `0x`.
+fn digits(text: &str) -> Option<i128> {
+    match text.strip_prefix("0x") {
+        Some(hex) => i128::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
 }
 
 /// A time or a window of time, with units as in scenarios.
@@ -136,6 +140,8 @@ fn time(text: &str) -> Result<Operand, String> {
 fn number(value: &Value) -> Option<i128> {
     match value {
         Value::Number(number) => number.as_i128(),
+        // EtherTypes, and names that are numbers.
+        Value::String(text) => digits(text),
         _ => None,
     }
 }
@@ -143,8 +149,7 @@ fn number(value: &Value) -> Option<i128> {
 impl Operand {
     fn is(&self, value: &Value) -> bool {
         match (self, value) {
-            (Operand::Number(wanted), Value::Number(_)) => number(value) == Some(*wanted),
-            (Operand::Number(wanted), Value::String(text)) => *text == wanted.to_string(),
+            (Operand::Number(wanted), _) => number(value) == Some(*wanted),
             (Operand::Between(from, to), _) => number(value).is_some_and(|it| (*from..*to).contains(&it)),
             (Operand::Pattern(pattern), Value::String(text)) => matches(pattern, text),
             (Operand::Pattern(pattern), Value::Bool(is_true)) => *pattern == is_true.to_string(),
@@ -193,6 +198,19 @@ mod tests {
             assert!(!holds(filter, frame()), "{filter}");
         }
         assert!(holds("missing!=1", frame()));
+    }
+
+    #[test]
+    fn a_number_that_is_printed_as_text_is_found_as_it_is_printed_and_otherwise() {
+        let frame = || json!({ "ether_type": "0x88b5", "port_id": "7", "chassis": "s1" });
+        for filter in
+            ["ether_type=0x88b5", "ether_type=0x88B5", "ether_type=34997", "port_id=7", "ether_type>=0x600"]
+        {
+            assert!(holds(filter, frame()), "{filter}");
+        }
+        for filter in ["ether_type=0x800", "ether_type!=0x88b5", "port_id=8", "chassis=1", "chassis>0"] {
+            assert!(!holds(filter, frame()), "{filter}");
+        }
     }
 
     #[test]

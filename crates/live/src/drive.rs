@@ -87,6 +87,11 @@ impl<N: Node> Station<N> {
         self.wires.ports[port].counts
     }
 
+    /// What is wrong with its interfaces now, if anything is, be it that it may pass.
+    pub fn trouble(&mut self) -> Option<Trouble> {
+        self.wires.ports.iter_mut().find_map(|wire| wire.interface.trouble())
+    }
+
     /// How many ports it has.
     pub fn ports(&self) -> usize {
         self.wires.ports.len()
@@ -123,18 +128,19 @@ impl<N: Node> Station<N> {
         let is_time_to_look = now.saturating_since(self.looked) >= LOOKS_EVERY;
         for port in 0..self.wires.ports.len() {
             let wire = &mut self.wires.ports[port];
-            let flushed = if std::mem::take(&mut wire.has_pending) { wire.interface.flush() } else { Ok(()) };
+            let flushed = if wire.has_pending { wire.interface.flush() } else { Ok(true) };
+            wire.has_pending = matches!(flushed, Ok(false));
             let trouble = match flushed {
                 Err(trouble) => Some(trouble),
-                Ok(()) if is_time_to_look => {
+                Ok(_) if is_time_to_look => {
                     wire.counts.overruns += wire.interface.take_overruns();
                     wire.interface.trouble()
                 }
-                Ok(()) => continue,
+                Ok(_) => continue,
             };
             let is_up = match trouble {
                 None => true,
-                Some(Trouble::Down { .. }) => false,
+                Some(trouble) if trouble.may_pass() => false,
                 Some(trouble) => return Err(trouble),
             };
             if is_up != std::mem::replace(&mut wire.is_up, is_up) {

@@ -21,6 +21,7 @@ pub mod bench;
 pub mod clock;
 pub mod device;
 pub mod drive;
+mod hold;
 pub mod lab;
 pub mod load;
 pub mod nic;

@@ -26,15 +26,21 @@ pub fn flow_of(header: &Header, octets: &[u8]) -> Option<u8> {
     flow_of_packet(header.ether_type, octets.get(header.payload_at()..)?)
 }
 
-/// The flow of the frame that a notification carries the start of, as [`flow_of`].
+/// The reaction point of the frame that a notification carries the start of: its flow as by [`flow_of`], and 0 if it is not UDP
+/// over IPv4. `None` if too little of it is there to tell.
 pub fn flow_of_excerpt(excerpt: &Excerpt) -> Option<u8> {
     let (kind, packet) = excerpt.as_slice().split_first_chunk::<2>()?;
-    flow_of_packet(EtherType::new(u16::from_be_bytes(*kind))?, packet)
+    let kind = EtherType::new(u16::from_be_bytes(*kind))?;
+    let is_known = kind != EtherType::IPV4 || packet.get(PROTOCOL_AT).is_some_and(|it| *it != UDP);
+    if is_known { Some(0) } else { flow_of_packet(kind, packet) }
 }
 
+/// Where an IPv4 header says what it carries, and what UDP is there.
+const PROTOCOL_AT: usize = 9;
+const UDP: u8 = 17;
+
 fn flow_of_packet(kind: EtherType, packet: &[u8]) -> Option<u8> {
-    const UDP: u8 = 17;
-    if kind != EtherType::IPV4 || packet.get(9) != Some(&UDP) {
+    if kind != EtherType::IPV4 || packet.get(PROTOCOL_AT) != Some(&UDP) {
         return None;
     }
     let header = usize::from(packet.first()? & 0x0f) * 4;
@@ -184,15 +190,23 @@ pub struct Receiver {
     flows: Box<[FlowCounts; 256]>,
     frames: u64,
     oddities: Oddities,
+    joins: bool,
 }
 
+/// One that is there from the first frame on: if that does not come, it is lost.
 impl Default for Receiver {
     fn default() -> Receiver {
-        Receiver { flows: Box::new([FlowCounts::default(); 256]), frames: 0, oddities: Oddities::default() }
+        let flows = Box::new([FlowCounts::default(); 256]);
+        Receiver { flows, frames: 0, oddities: Oddities::default(), joins: false }
     }
 }
 
 impl Receiver {
+    /// One that may come to senders that have long begun, and that may begin anew: what it did not hear is not lost.
+    pub fn joining() -> Receiver {
+        Receiver { joins: true, ..Receiver::default() }
+    }
+
     /// A frame came in.
     pub fn on_frame(&mut self, now: Instant, octets: &[u8]) {
         let Ok(header) = Header::parse(octets) else {
@@ -210,6 +224,9 @@ impl Receiver {
         let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|index| head[at + index]));
         let (number, made) = (word(4), Instant::from_ps(word(12)));
         let counts = &mut self.flows[usize::from(flow)];
+        if self.joins && (counts.frames == 0 || number == 0) {
+            counts.next = number;
+        }
         self.frames += 1;
         counts.frames += 1;
         counts.bytes += counted(octets.len()).get();
@@ -277,6 +294,15 @@ mod tests {
         let parsed = quell_proto::wire::Frame::parse(&frame).unwrap();
         assert_eq!(flow_of_excerpt(&Excerpt::of_frame(&parsed, 64)), Some(7));
         assert_eq!(flow_of_excerpt(&Excerpt::of_frame(&parsed, 10)), None);
+        // What is not UDP over IPv4 shares the first reaction point, on its way out and on the way back.
+        let mut tcp = frame.clone();
+        tcp[header.payload_at() + PROTOCOL_AT] = 6;
+        let arp = Header { ether_type: EtherType::new(0x0806).unwrap(), ..header };
+        for (header, payload) in [(header, &tcp[header.payload_at()..]), (arp, &[0; 46])] {
+            let parsed = quell_proto::wire::Frame { header, payload };
+            assert_eq!(flow_of_excerpt(&Excerpt::of_frame(&parsed, 64)), Some(0));
+        }
+        assert_eq!(flow_of(&header, &tcp), None);
     }
 
     #[test]
@@ -300,6 +326,22 @@ mod tests {
         assert_eq!((flow.frames, flow.lost, flow.reordered), (4, 2, 1));
         assert_eq!(flow.latency_sum_ps, 4 * Duration::from_us(5).ps());
         assert_eq!(flow.bytes, 4 * 104);
+    }
+
+    #[test]
+    fn a_receiver_that_joins_misses_nothing_of_what_went_before() {
+        let mut maker = Maker::new(&shape(100), 3, false);
+        let frames: Vec<Vec<u8>> = (0..9).map(|_| maker.next(Instant::START).to_vec()).collect();
+        let count = |mut receiver: Receiver, numbers: &[usize]| {
+            numbers.iter().for_each(|number| receiver.on_frame(Instant::START, &frames[*number]));
+            let flow = receiver.flows()[3];
+            (flow.frames, flow.lost, flow.reordered)
+        };
+        assert_eq!(count(Receiver::joining(), &[4, 5, 7, 6, 8]), (5, 0, 1));
+        assert_eq!(count(Receiver::joining(), &[4, 5, 7]), (3, 1, 0));
+        // The sender begins anew.
+        assert_eq!(count(Receiver::joining(), &[7, 8, 0, 1, 3]), (5, 1, 0));
+        assert_eq!(count(Receiver::default(), &[4, 5]), (2, 4, 0));
     }
 
     #[test]

@@ -3,19 +3,21 @@
 //! Frames of the host wait by flow and leave in turn, as their limiters let them. Notifications from the wire are
 //! consumed, PAUSE and PFC are obeyed, everything else is the host's.
 
+use crate::hold::{Heard, Hold};
 use crate::load::{flow_of, flow_of_excerpt};
-use crate::node::{Node, Oddities, Outputs, Stepwise, StormGuard, counted};
+use crate::node::{Node, Oddities, Outputs, Stepwise, StormGuard, Weather, counted};
 use crate::note::{Happening, Note, Noted};
 use crate::pool::{Fifo, Pool};
 use quell_proto::control::limiter::Limiter;
 use quell_proto::control::pacer::Rule;
-use quell_proto::control::pause::PauseReceiver;
 use quell_proto::control::qcn::{QcnReaction, ReactionConfig};
 use quell_proto::control::{AnyReaction, Feedback};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
-use quell_proto::wire::{self, AnyFrame, CnTag, EtherType, Header, PauseFrame, PfcFrame};
-use std::collections::VecDeque;
+use quell_proto::wire::{
+    self, AnyFrame, CnTag, CnmFrame, EtherType, Header, MacAddr, PauseFrame, PfcFrame, VlanKind, VlanTag,
+};
+use std::collections::{HashSet, VecDeque};
 
 /// The port towards the network.
 pub const WIRE: usize = 0;
@@ -41,9 +43,9 @@ pub struct Config {
     pub reaction_delay: Duration,
     /// Frames of one flow that may wait.
     pub queue: usize,
-    /// The longest frame of the host, without check sequence.
+    /// The longest frame of the wire, without check sequence; a C-TAG comes on top of it.
     pub longest: usize,
-    /// Whether data carries the number of its reaction point in a CN-TAG.
+    /// Whether data carries the number of its reaction point in a CN-TAG, where there is room for one.
     pub tags: bool,
     /// What the draws of its reaction points follow from.
     pub seed: u64,
@@ -60,23 +62,18 @@ pub struct Nic {
     turns: VecDeque<u8>,
     pool: Pool,
     busy_until: Instant,
-    pauses: [PauseReceiver; Priority::COUNT],
+    hold: Hold,
     is_held: bool,
     is_up: bool,
     /// Notifications on their way to their reaction point.
     reactions: VecDeque<(Instant, u8, u8)>,
-    guards: Guards,
+    guard: StormGuard,
+    stations: Stations,
     now: Instant,
     noted: Noted,
     oddities: Oddities,
     counts: NicCounts,
     scratch: Box<[u8]>,
-}
-
-#[derive(Debug)]
-struct Guards {
-    pauses: StormGuard,
-    cnms: StormGuard,
 }
 
 #[derive(Debug)]
@@ -101,21 +98,53 @@ pub struct FlowCounts {
     pub cnms: u64,
 }
 
+/// The addresses that the host sends from. Notifications to others are not its own: a switch that does not know where a station is
+/// sends them everywhere.
+#[derive(Debug)]
+struct Stations {
+    last: MacAddr,
+    known: HashSet<MacAddr>,
+}
+
+impl Stations {
+    /// Of more than this any may be one.
+    const MOST: usize = 1024;
+
+    fn learn(&mut self, station: MacAddr) {
+        if self.last != station && self.known.len() <= Self::MOST {
+            self.known.insert(station);
+        }
+        self.last = station;
+    }
+
+    fn contains(&self, station: MacAddr) -> bool {
+        self.known.contains(&station) || self.known.len() > Self::MOST
+    }
+}
+
 /// What the adapter did as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NicCounts {
     /// Frames handed to the host.
     pub to_host: u64,
+    /// Frames of the host that found the queue of their flow full.
+    pub dropped: u64,
     /// Pause frames that came.
     pub pauses: u64,
     /// Frames that the interface had no room for.
     pub refused: u64,
 }
 
+/// Octets by which a frame may be longer than others: those of a C-TAG.
+fn beyond_mtu(header: &Header) -> usize {
+    match header.tags.as_slice().first() {
+        Some(tag) if tag.kind == VlanKind::Customer => VlanTag::LEN,
+        _ => 0,
+    }
+}
+
 /// Notifications that an adapter takes in a tenth of a second: those of a congestion point at 10 Gb/s at its worst.
 const MOST_CNMS: u32 = 7_000;
-/// PAUSE and PFC frames likewise.
-const MOST_PAUSES: u32 = 2_000;
 /// Notifications that may be on their way to their reaction point.
 const MOST_UNDER_WAY: usize = 4096;
 
@@ -132,18 +161,22 @@ impl Nic {
             flows: (0..FLOWS).map(flow).collect(),
             limited: Vec::with_capacity(FLOWS),
             turns: VecDeque::with_capacity(FLOWS),
-            pool: Pool::new(slots, config.longest + CnTag::LEN),
+            pool: Pool::new(slots, config.longest + VlanTag::LEN),
             busy_until: Instant::START,
-            pauses: Default::default(),
+            hold: Hold::new(),
             is_held: false,
             is_up: true,
             reactions: VecDeque::with_capacity(MOST_UNDER_WAY),
-            guards: Guards { pauses: StormGuard::new(MOST_PAUSES), cnms: StormGuard::new(MOST_CNMS) },
+            guard: StormGuard::new(MOST_CNMS),
+            stations: Stations {
+                last: MacAddr::default(),
+                known: HashSet::with_capacity(Stations::MOST + 1),
+            },
             now: Instant::START,
             noted: Noted::new(),
             oddities: Oddities::default(),
             counts: NicCounts::default(),
-            scratch: vec![0; config.longest + CnTag::LEN].into(),
+            scratch: vec![0; config.longest + VlanTag::LEN].into(),
             config,
         }
     }
@@ -190,18 +223,20 @@ impl Nic {
 
     /// The host gives a frame.
     fn take_from_host(&mut self, now: Instant, octets: &[u8], out: &mut dyn Outputs) {
-        if octets.len() > self.config.longest {
-            self.oddities.oversized += 1;
-            return;
-        }
         let Ok(header) = Header::parse(octets) else {
             self.oddities.malformed += 1;
             return;
         };
+        let longest = self.config.longest + beyond_mtu(&header);
+        if octets.len() > longest {
+            self.oddities.oversized += 1;
+            return;
+        }
+        self.stations.learn(header.source);
         // What is neither UDP nor IPv4 shares the first reaction point.
         let number = flow_of(&header, octets).unwrap_or(0);
         let flow = &mut self.flows[usize::from(number)];
-        let adds_tag = self.config.tags && header.cn_tag.is_none();
+        let adds_tag = self.config.tags && header.cn_tag.is_none() && octets.len() + CnTag::LEN <= longest;
         let slot = if flow.frames.len() >= self.config.queue {
             None
         } else if adds_tag {
@@ -215,6 +250,7 @@ impl Nic {
         };
         let Some(slot) = slot else {
             flow.counts.dropped += 1;
+            self.counts.dropped += 1;
             return;
         };
         flow.counts.offered_bytes += counted(self.pool.get(slot).len()).get();
@@ -235,31 +271,41 @@ impl Nic {
             _ => return self.give_to_host(now, &header, octets, out),
         }
         match wire::parse(octets) {
-            Ok(AnyFrame::Cnm(message)) => {
-                let tagged = message.envelope.cn_tag.map(|tag| tag.flow as u8);
-                let Some(flow) = tagged.or_else(|| flow_of_excerpt(&message.cnm.excerpt)) else {
-                    self.oddities.foreign += 1;
-                    return;
-                };
-                if !self.guards.cnms.admits(now) || self.reactions.len() >= MOST_UNDER_WAY {
-                    self.oddities.stormy += 1;
-                    if self.guards.cnms.is_news() {
-                        self.noted.note(now, WIRE, Happening::Storm);
-                    }
-                    return;
-                }
-                self.reactions.push_back((
-                    now + self.config.reaction_delay,
-                    flow,
-                    message.cnm.feedback.get(),
-                ));
-            }
+            Ok(AnyFrame::Cnm(message)) => match self.flow_of_message(&message) {
+                Some(flow) => self.notified(now, flow, message.cnm.feedback.get()),
+                None => self.oddities.foreign += 1,
+            },
             Ok(AnyFrame::Pause(PauseFrame { pause, .. })) => {
                 self.pause(now, [Some(pause.time); Priority::COUNT], out);
             }
             Ok(AnyFrame::Pfc(PfcFrame { pfc, .. })) => self.pause(now, pfc.times, out),
             Ok(_) => self.oddities.foreign += 1,
             Err(_) => self.oddities.malformed += 1,
+        }
+    }
+
+    /// The flow that a notification is about; `None` if it is for another station, or about no flow of ours.
+    fn flow_of_message(&self, message: &CnmFrame) -> Option<u8> {
+        if !self.stations.contains(message.envelope.destination) {
+            return None;
+        }
+        match message.envelope.cn_tag {
+            Some(tag) => u8::try_from(tag.flow).ok(),
+            None => flow_of_excerpt(&message.cnm.excerpt),
+        }
+    }
+
+    /// A notification reaches its reaction point after a while. Of a storm as many do as of a bad day: rates keep their least.
+    fn notified(&mut self, now: Instant, flow: u8, feedback: u8) {
+        let weather = self.guard.on_frame(now);
+        if weather == Weather::Breaks {
+            self.noted.note(now, WIRE, Happening::Storm);
+        }
+        let is_fair = matches!(weather, Weather::Fair { .. });
+        if is_fair && self.reactions.len() < MOST_UNDER_WAY {
+            self.reactions.push_back((now + self.config.reaction_delay, flow, feedback));
+        } else {
+            self.oddities.stormy += 1;
         }
     }
 
@@ -288,16 +334,16 @@ impl Nic {
         out: &mut dyn Outputs,
     ) {
         self.counts.pauses += 1;
-        if !self.guards.pauses.admits(now) {
-            self.oddities.stormy += 1;
-            if self.guards.pauses.is_news() {
+        match self.hold.on_times(now, times, self.config.rate) {
+            Heard::Obeyed => {}
+            Heard::Long => self.noted.note(now, WIRE, Happening::HeldLong),
+            Heard::Storm => {
+                self.oddities.stormy += 1;
                 self.noted.note(now, WIRE, Happening::Storm);
             }
-            return;
-        }
-        for (receiver, time) in self.pauses.iter_mut().zip(times) {
-            if let Some(time) = time {
-                receiver.on_quanta(now, time, self.config.rate);
+            Heard::Ignored => {
+                self.oddities.stormy += 1;
+                return;
             }
         }
         self.review_pauses(now);
@@ -306,7 +352,7 @@ impl Nic {
 
     /// Reaction points may stand still while the port is held.
     fn review_pauses(&mut self, now: Instant) {
-        let is_held = self.pauses.iter().any(|pause| pause.is_paused(now));
+        let is_held = self.hold.is_held(now);
         if is_held == self.is_held {
             return;
         }
@@ -352,10 +398,7 @@ impl Nic {
     fn ready_at(&self, number: u8, now: Instant) -> Instant {
         let flow = &self.flows[usize::from(number)];
         let (slot, priority) = flow.frames.head().expect("a flow that has a turn has a frame");
-        let pause = &self.pauses[priority.index()];
-        let paused =
-            if pause.is_paused(now) { pause.until().unwrap_or(Instant::NEVER) } else { Instant::START };
-        flow.limiter.ready_at(counted(self.pool.get(slot).len())).max(paused)
+        flow.limiter.ready_at(counted(self.pool.get(slot).len())).max(self.hold.until(priority, now))
     }
 
     fn react(&mut self, at: Instant) {
@@ -415,9 +458,7 @@ impl Node for Nic {
         let mut due = self.reactions.front().map_or(Instant::NEVER, |(due, ..)| *due);
         due = self.timeouts().fold(due, Instant::min);
         if self.is_held {
-            let ends =
-                self.pauses.iter().filter_map(PauseReceiver::until).filter(|ends| *ends > self.now).min();
-            due = due.min(ends.unwrap_or(self.now));
+            due = due.min(self.hold.next_end(self.now));
         }
         if self.is_up
             && let Some(ready) = self.turns.iter().map(|flow| self.ready_at(*flow, self.now)).min()
@@ -432,7 +473,7 @@ impl Node for Nic {
         self.noted.note(now, port, if is_up { Happening::LinkUp } else { Happening::LinkDown });
         if port == WIRE {
             self.is_up = is_up;
-            self.pauses = Default::default();
+            self.hold.release();
             self.review_pauses(now);
             self.look(now, out);
         }

@@ -71,7 +71,7 @@ pub struct Oddities {
     pub stormy: u64,
 }
 
-/// The most control frames of one kind that a port takes in a while; more is a storm.
+/// The most control frames of one kind that a port takes in a while; more is a storm, until a while has fewer.
 ///
 /// A peer that behaves refreshes PAUSE a few hundred times a second, and a congestion point sends a notification for
 /// every 18 kB at the most: some 7,000 a second at 1 Gb/s.
@@ -80,8 +80,21 @@ pub struct StormGuard {
     most: u32,
     since: Instant,
     seen: u32,
-    /// Whether the while that is running has been told of.
-    is_told: bool,
+    is_storm: bool,
+}
+
+/// What a [`StormGuard`] makes of a control frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weather {
+    /// One of as many as a peer may send in a while; whether a storm has been going on nevertheless.
+    Fair {
+        /// There were too many in the while before.
+        after_storm: bool,
+    },
+    /// The first of too many: a storm begins.
+    Breaks,
+    /// One more of too many.
+    Storm,
 }
 
 impl StormGuard {
@@ -89,21 +102,25 @@ impl StormGuard {
 
     /// Lets so many through in a tenth of a second.
     pub fn new(most: u32) -> StormGuard {
-        StormGuard { most, since: Instant::START, seen: 0, is_told: false }
+        StormGuard { most, since: Instant::START, seen: 0, is_storm: false }
     }
 
-    /// A control frame came: whether to act on it.
-    pub fn admits(&mut self, now: Instant) -> bool {
-        if now.saturating_since(self.since).ps() >= Self::WHILE_PS {
-            *self = StormGuard { since: now, ..StormGuard::new(self.most) };
+    /// A control frame came.
+    pub fn on_frame(&mut self, now: Instant) -> Weather {
+        let whiles = now.saturating_since(self.since).ps() / Self::WHILE_PS;
+        if whiles > 0 {
+            // A while in which none came ends a storm as well.
+            self.is_storm &= whiles == 1 && self.seen > self.most;
+            (self.since, self.seen) = (now, 0);
         }
         self.seen = self.seen.saturating_add(1);
-        self.seen <= self.most
-    }
-
-    /// Whether a storm began that nobody was told of yet.
-    pub fn is_news(&mut self) -> bool {
-        self.seen > self.most && !std::mem::replace(&mut self.is_told, true)
+        if self.seen <= self.most {
+            Weather::Fair { after_storm: self.is_storm }
+        } else if std::mem::replace(&mut self.is_storm, true) {
+            Weather::Storm
+        } else {
+            Weather::Breaks
+        }
     }
 }
 
@@ -112,15 +129,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_storm_is_cut_off_and_told_of_once_and_is_over_after_a_while() {
+    fn a_storm_breaks_once_and_is_over_after_a_while_that_is_fair() {
         let mut guard = StormGuard::new(3);
         let at = |ms| Instant::START + Duration::from_ms(ms);
-        let admitted = (0..10).filter(|_| guard.admits(at(1))).count();
-        assert_eq!(admitted, 3);
-        assert!(guard.is_news());
-        assert!(!guard.is_news());
-        assert!(!guard.admits(at(99)));
-        assert!(guard.admits(at(101)));
-        assert!(!guard.is_news());
+        let mut weather = |ms, frames: usize| (0..frames).map(|_| guard.on_frame(at(ms))).collect::<Vec<_>>();
+        let (fair, after) = (Weather::Fair { after_storm: false }, Weather::Fair { after_storm: true });
+        assert_eq!(weather(1, 5), [fair, fair, fair, Weather::Breaks, Weather::Storm]);
+        assert_eq!(weather(99, 1), [Weather::Storm]);
+        // It goes on, and is no news.
+        assert_eq!(weather(101, 5), [after, after, after, Weather::Storm, Weather::Storm]);
+        // A while of three ends it; the next is fair.
+        assert_eq!(weather(202, 3), [after; 3]);
+        assert_eq!(weather(303, 4), [fair, fair, fair, Weather::Breaks]);
+        // So does one without any.
+        assert_eq!(weather(600, 1), [fair]);
     }
 }

@@ -35,8 +35,11 @@ pub enum Happening {
     LinkDown,
     /// Its link came up.
     LinkUp,
-    /// More control frames came than any peer has reason to send; those beyond were ignored.
+    /// More control frames came than any peer has reason to send: too many notifications, of which those beyond are ignored,
+    /// or pauses, of which all are until they are fewer.
     Storm,
+    /// Its peer has held it for a second without a break.
+    HeldLong,
 }
 
 /// Notes that wait to be fetched, no more than a fixed number of them.

@@ -70,7 +70,7 @@ impl Recorder {
                 Happening::Service(rate) => (output, EventKind::Service, None, signed(rate.bps())),
                 Happening::LinkDown => (output, EventKind::LinkDown, None, 0),
                 Happening::LinkUp => (output, EventKind::LinkUp, None, 0),
-                Happening::Storm => continue,
+                Happening::Storm | Happening::HeldLong => continue,
             };
             let Some(entity) = entity else { continue };
             let flow = flow.and_then(|flow| self.places.flows.get(usize::from(flow)).copied().flatten());
@@ -125,8 +125,9 @@ impl Recorder {
             let mut say = |quantity, value| self.row.push((flow, quantity, signed(value)));
             say(Quantity::OfferedBytes, counts.offered_bytes);
             say(Quantity::SentBytes, counts.sent_bytes);
+            // Without a receiver, what is lost is what the adapter had no room for.
+            say(Quantity::DroppedFrames, got.map_or(counts.dropped, |got| got.lost));
             if let Some(got) = got {
-                say(Quantity::DroppedFrames, got.lost);
                 say(Quantity::DeliveredBytes, got.bytes);
                 say(Quantity::DeliveredFrames, got.frames);
             }

@@ -101,7 +101,7 @@ impl Held {
     }
 }
 
-/// What is counted before it is first asked whether the machine keeps up, and in between.
+/// What is counted before it is first asked whether the machine keeps up and all interfaces are well, and in between.
 const ASKS_EVERY: Duration = Duration::from_ms(500);
 
 impl Bench {
@@ -109,7 +109,7 @@ impl Bench {
     /// keep up if it must.
     ///
     /// # Errors
-    /// When an interface is gone for good.
+    /// When an interface is down or gone: what comes after that is no experiment.
     pub fn run(
         &mut self,
         course: &Course,
@@ -161,9 +161,12 @@ impl Bench {
             if now >= end || stop.load(Ordering::Relaxed) {
                 break now.min(end);
             }
-            if course.must_hold && now >= asks {
+            if now >= asks {
                 asks = now + ASKS_EVERY;
-                if !self.held(now, late, began).is_enough() {
+                if let Some(trouble) = self.trouble() {
+                    return Err(trouble);
+                }
+                if course.must_hold && !self.held(now, late, began).is_enough() {
                     break now;
                 }
             }
@@ -207,6 +210,10 @@ impl Bench {
             turns,
             left_out: self.switch.node.notes_left_out(),
         })
+    }
+
+    fn trouble(&mut self) -> Option<Trouble> {
+        self.nic.trouble().or_else(|| self.switch.trouble()).or_else(|| self.sink.trouble())
     }
 
     fn wires(&self) -> [WireCounts; 3] {

@@ -10,6 +10,7 @@ mod table;
 
 pub use port::PortCounts;
 
+use crate::hold::Heard;
 use crate::node::{Node, Oddities, Outputs, Stepwise, counted};
 use crate::note::{Happening, Note, Noted};
 use crate::pool::{Pool, Slot};
@@ -79,6 +80,7 @@ pub struct Switch {
     table: Table,
     /// Octets of data that wait.
     held: u64,
+    dropped: u64,
     now: Instant,
     noted: Noted,
     oddities: Oddities,
@@ -100,6 +102,7 @@ impl Switch {
             pool: Pool::new(slots, config.longest + Header::LONGEST),
             table: Table::default(),
             held: 0,
+            dropped: 0,
             now: Instant::START,
             noted: Noted::new(),
             oddities: Oddities::default(),
@@ -141,6 +144,11 @@ impl Switch {
         self.ports[port].output.level
     }
 
+    /// Frames that found no room, or waited for a port that went down, since the start.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
     /// Frames that were not what they ought to be.
     pub fn oddities(&self) -> Oddities {
         self.oddities
@@ -180,16 +188,16 @@ impl Switch {
         let rate = self.config.ports[port].rate;
         let own = &mut self.ports[port];
         own.counts.pauses += 1;
-        if !own.guard.admits(now) {
-            self.oddities.stormy += 1;
-            if own.guard.is_news() {
+        match own.hold.on_times(now, times, rate) {
+            Heard::Obeyed => {}
+            Heard::Long => self.noted.note(now, port, Happening::HeldLong),
+            Heard::Storm => {
+                self.oddities.stormy += 1;
                 self.noted.note(now, port, Happening::Storm);
             }
-            return;
-        }
-        for (receiver, time) in own.pauses.iter_mut().zip(times) {
-            if let Some(time) = time {
-                receiver.on_quanta(now, time, rate);
+            Heard::Ignored => {
+                self.oddities.stormy += 1;
+                return;
             }
         }
         self.review_pauses(now, port);
@@ -199,7 +207,7 @@ impl Switch {
     /// Notes when a port becomes held and when it is let go.
     fn review_pauses(&mut self, now: Instant, port: usize) {
         let own = &mut self.ports[port];
-        let is_held = own.pauses.iter().any(|pause| pause.is_paused(now));
+        let is_held = own.hold.is_held(now);
         match (own.held_since, is_held) {
             (None, true) => {
                 own.held_since = Some(now);
@@ -242,6 +250,7 @@ impl Switch {
         };
         let Some(slot) = slot else {
             self.ports[output].counts.dropped += 1;
+            self.dropped += 1;
             self.noted.note(now, output, Happening::Drop(length));
             return;
         };
@@ -492,7 +501,7 @@ impl Node for Switch {
             return;
         }
         self.ports[number].is_up = is_up;
-        self.ports[number].pauses = Default::default();
+        self.ports[number].hold.release();
         self.noted.note(now, number, if is_up { Happening::LinkUp } else { Happening::LinkDown });
         self.review_pauses(now, number);
         if is_up {
@@ -518,6 +527,7 @@ impl Node for Switch {
                 port.queues[priority.index()].octets -= length;
                 port.output.change(now, -(length as i64));
                 port.counts.dropped += 1;
+                self.dropped += 1;
                 if let (true, Some(input)) = (waiting.is_data, waiting.input) {
                     self.discharge(now, usize::from(input), priority, length, out);
                 }

@@ -24,9 +24,16 @@ cntag.fields = tag
 local tag_short = ProtoExpert.new("cntag.short", "CN-TAG is cut short", expert.group.MALFORMED, expert.severity.ERROR)
 cntag.experts = { tag_short }
 
+-- Complains of what is missing, unless it is the capture that kept too little of the frame.
+local function complain(packet, branch, fault)
+    if packet.caplen == packet.len then
+        branch:add_proto_expert_info(fault)
+    end
+end
+
 function cntag.dissector(octets, packet, tree)
     if octets:len() < 4 then
-        tree:add(cntag, octets()):add_proto_expert_info(tag_short)
+        complain(packet, tree:add(cntag, octets()), tag_short)
         return octets:len()
     end
     local flow = octets(0, 2):uint()
@@ -73,7 +80,7 @@ function cnm.dissector(octets, packet, tree)
     packet.cols.protocol = "CNM"
     local branch = tree:add(cnm, octets())
     if octets:len() < 24 then
-        branch:add_proto_expert_info(cnm_short)
+        complain(packet, branch, cnm_short)
         return octets:len()
     end
     local feedback = octets(0, 2):bitfield(10, 6)
@@ -96,10 +103,14 @@ function cnm.dissector(octets, packet, tree)
     branch:add(message.destination, octets(16, 6))
     local length = octets(22, 2):uint()
     local told = branch:add(message.length, octets(22, 2))
-    if length > 64 or 24 + length > octets:len() then
+    local kept = math.min(length, octets:len() - 24)
+    if length > 64 then
         told:add_proto_expert_info(cnm_length)
-    elseif length > 0 then
-        branch:add(message.msdu, octets(24, length))
+    elseif kept < length then
+        complain(packet, told, cnm_length)
+    end
+    if length <= 64 and kept > 0 then
+        branch:add(message.msdu, octets(24, kept))
     end
     return octets:len()
 end
@@ -130,7 +141,7 @@ function cim.dissector(octets, packet, tree)
     packet.cols.protocol = "CIM"
     local branch = tree:add(cim, octets())
     if octets:len() < 17 then
-        branch:add_proto_expert_info(cim_short)
+        complain(packet, branch, cim_short)
         return octets:len()
     end
     local change = octets(0, 1):bitfield(7, 1) == 0 and "isolate" or "release"
@@ -145,10 +156,14 @@ function cim.dissector(octets, packet, tree)
     branch:add(isolation.vlan, octets(13, 2))
     local length = octets(15, 2):uint()
     local told = branch:add(isolation.length, octets(15, 2))
-    if length > 512 or 17 + length > octets:len() then
+    local kept = math.min(length, octets:len() - 17)
+    if length > 512 then
         told:add_proto_expert_info(cim_length)
-    elseif length > 0 then
-        branch:add(isolation.msdu, octets(17, length))
+    elseif kept < length then
+        complain(packet, told, cim_length)
+    end
+    if length <= 512 and kept > 0 then
+        branch:add(isolation.msdu, octets(17, kept))
     end
     return octets:len()
 end

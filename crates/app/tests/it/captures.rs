@@ -1,6 +1,7 @@
 //! `quell run --pcap` and `quell decode`: frames in files, and out of them.
 
 use crate::support::{Desk, Did, files};
+use crate::tshark;
 use serde_json::Value;
 use std::fs;
 
@@ -33,7 +34,74 @@ fn one_seed_of_each_configuration_is_captured_and_that_is_said() {
     assert!(did.stdout.contains("frames of s1->h3"), "{did:?}");
     let frames = frames(&desk, QCN, "");
     assert!(frames.len() > 1000);
-    assert!(frames.iter().all(|it| it["port"] == "s1->h3" && it["kind"] == "data"));
+    assert_eq!(frames[0]["kind"], "lldp", "the port says what it is");
+    assert!(frames.iter().all(|it| it["port"] == "s1->h3"));
+    assert!(frames[1..].iter().all(|it| it["kind"] == "data"));
+}
+
+/// Every kind of frame that a simulated network sends, in one capture, headed by what each port says of itself.
+#[test]
+fn a_capture_holds_every_kind_of_frame_and_is_headed_by_lldp() {
+    let desk = Desk::new();
+    let network = |scheme: &str, pause: &str, more: &str| {
+        format!(
+            "title = \"kinds\"\nrun = {{ length = \"2ms\" }}\n\
+             topology = {{ kind = \"chain\", hosts = [[\"a\", \"b\"], [\"c\", \"d\"]] }}\n\
+             [switch]\nkind = \"output-queued\"\nmemory = \"2MB\"\npause = {pause}\n{more}\n\
+             [scheme]\nkind = \"{scheme}\"\n\
+             [[traffic]]\nfrom = [\"a\", \"b\", \"d\"]\nto = \"c\"\npriority = 3\n"
+        )
+    };
+    let kinds = |name: &str, text: String| {
+        desk.write(&format!("{name}.toml"), text);
+        desk.quell(&format!("run {name}.toml --quiet --pcap * --out {name}")).exits(0);
+        frames(&desk, &format!("{name}/runs/default/seed-1/ports.pcapng"), "--cim-port 49153")
+    };
+    let count = |all: &[Value], kind: &str| all.iter().filter(|it| it["kind"] == kind).count();
+    let pfc = "{ mode = \"pfc\", priorities = [3], stop = \"40kB\", go = \"20kB\" }";
+    let qcn = kinds("qcn", network("qcn", pfc, "schedule = \"wrr\"\nweights = [1, 1, 1, 5, 1, 1, 1, 1]"));
+    for kind in ["data", "cnm", "pfc"] {
+        assert!(count(&qcn, kind) > 3, "{kind}");
+    }
+    assert!(qcn.iter().filter(|it| it["kind"] == "data").all(|it| it["cn_tag"].is_u64()), "tagged");
+    // Ten ports: five links, both ways.
+    assert_eq!(count(&qcn, "lldp"), 10);
+    assert!(qcn[..10].iter().all(|it| it["kind"] == "lldp" && it["time_ns"] == 0));
+    let said =
+        |port: &str| qcn.iter().find(|it| it["kind"] == "lldp" && it["port"] == port).expect("it is there");
+    let switch = said("s1->a");
+    assert_eq!((&switch["chassis"], &switch["port_id"]), (&"02:00:00:00:00:04".into(), &"s1->a".into()));
+    assert_eq!(switch["cn"], serde_json::json!({ "cnpvs": [3], "ready": [3] }));
+    assert_eq!(
+        (&switch["pfc"]["enabled"], &switch["pfc"]["willing"]),
+        (&[3].as_slice().into(), &false.into())
+    );
+    assert_eq!((&switch["ets"]["shares"][3], &switch["ets"]["adds_up"]), (&41.into(), &true.into()));
+    assert_eq!(switch["applications"][0]["protocol"], 0x88b5);
+    let host = said("a->s1");
+    assert_eq!((&host["cn"], &host["pfc"]["willing"]), (&switch["cn"], &true.into()));
+    assert!(host.get("ets").is_none() && host.get("isolation").is_none());
+    let file = "qcn/runs/default/seed-1/ports.pcapng";
+    tshark::dissects_every_frame(&desk, file, &["cntag", "cnm", "macc", "lldp"]);
+
+    let pause = "{ mode = \"pause\", stop = \"40kB\", go = \"20kB\" }";
+    assert!(count(&kinds("pause", network("none", pause, "")), "pause") > 3);
+    let isolation = "isolation = { mode = \"signal\", monitored = 3, congesting = 1, signal_above = \"5kB\" }\n\
+                     ecn = { low = \"5kB\", high = \"200kB\" }";
+    let marked = kinds("dcqcn", network("dcqcn", "{ mode = \"off\" }", isolation));
+    for kind in ["roce", "cnp", "cim"] {
+        assert!(count(&marked, kind) > 0, "{kind}");
+    }
+    let switch =
+        marked.iter().find(|it| it["kind"] == "lldp" && it["port"] == "s1->s2").expect("it is there");
+    assert_eq!(switch["isolation"]["classes"]["3"], "monitored, congests into 1");
+    assert_eq!(
+        (&switch["isolation"]["port"], &switch["applications"][0]["protocol"]),
+        (&49_153.into(), &4791.into())
+    );
+    assert!(switch.get("cn").is_none() && switch.get("pfc").is_none());
+    let file = "dcqcn/runs/default/seed-1/ports.pcapng";
+    tshark::dissects_every_frame(&desk, file, &["infiniband", "cim", "lldp"]);
 }
 
 #[test]

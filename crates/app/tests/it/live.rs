@@ -116,7 +116,8 @@ fn what_a_killed_experiment_left_the_next_one_takes_away() {
     child.kill().expect("our own child");
     child.wait().expect("our own child");
     assert_eq!(of_process(id).len(), 3, "killed, it could not clean up");
-    let mut next = desk.start("live demo step --points 1 --phase 60s --rate 100Mb/s --out b --quiet");
+    // In the same folder: what the first left there is no hindrance either.
+    let mut next = desk.start("live demo step --points 1 --phase 60s --rate 100Mb/s --out a --quiet");
     wait_for(|| of_process(id).is_empty());
     // Interrupted, it cleans up itself and keeps what it recorded.
     wait_for(|| of_process(next.id()).len() == 3);
@@ -125,6 +126,27 @@ fn what_a_killed_experiment_left_the_next_one_takes_away() {
     let status = next.wait().expect("our own child");
     assert_eq!(status.code(), Some(130));
     assert!(of_process(next.id()).is_empty());
+}
+
+/// Frames that nobody receives would not be missed: those behind them do not come either.
+#[test]
+fn an_experiment_whose_receiver_goes_down_is_none() {
+    if !may_use_namespaces() {
+        return;
+    }
+    let desk = Desk::new();
+    let child = desk.start("live demo step --points 1 --phase 60s --rate 100Mb/s --out out --quiet");
+    let id = child.id();
+    wait_for(|| desk.path("out/1rp/live.pcapng").exists());
+    sleep(Duration::from_millis(300));
+    let space = of_process(id).into_iter().find(|it| it.ends_with("-step-sink")).expect("a receiver");
+    let down = ["-n", &space, "link", "set", "dev", "sink0", "down"];
+    assert!(Command::new("ip").args(down).status().expect("ip starts").success());
+    let output = child.wait_with_output().expect("our own child");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("has no carrier") || said.contains("`sink0` is down"), "{said}");
+    assert!(of_process(id).is_empty());
 }
 
 #[test]
@@ -178,6 +200,34 @@ fn switch_send_and_recv_work_together_and_leave_a_recording() {
     assert_eq!(report.code, Some(0), "{report:?}");
     assert!(desk.read("rec/report.html").contains("Queues before the interfaces"));
     desk.quell("compare rec rec --out c.html").exits(0);
+}
+
+/// Both sides of the adapter have the usual MTU, which leaves no room for a CN-TAG on a full frame.
+#[test]
+fn full_frames_of_the_host_pass_an_adapter_on_a_wire_of_the_same_mtu() {
+    if !may_use_namespaces() {
+        return;
+    }
+    let desk = Desk::new();
+    let lab = Lab::new(&["mtu-h", "mtu-n", "mtu-w"]).unwrap_or_else(|error| panic!("{error}"));
+    lab.join(["mtu-h", "mtu-n"], ["h0", "h1"], 1500).unwrap();
+    lab.join(["mtu-w", "mtu-n"], ["w1", "w0"], 1500).unwrap();
+    lab.ip("mtu-w", &["link", "set", "dev", "w1", "address", "02:00:00:00:00:02"]).unwrap();
+    let nic = inside(&desk, &lab, "mtu-n", "live nic --wire w0 --host h1");
+    let send = "live send h0 --to 02:00:00:00:00:02 --rate 5Mb/s --frame 1518B --quiet";
+    let send = inside(&desk, &lab, "mtu-h", send);
+    sleep(Duration::from_millis(700));
+    // It joins late: what went before is not lost.
+    let recv = inside(&desk, &lab, "mtu-w", "live recv w1 --json --quiet --for 1s");
+    let got: Value = serde_json::from_slice(&recv.wait_with_output().unwrap().stdout).expect("a document");
+    interrupt(&send);
+    interrupt(&nic);
+    let (_, nic) = (send.wait_with_output().unwrap(), nic.wait_with_output().unwrap());
+    assert!(got["flows"][0]["frames"].as_u64() > Some(50), "{got:#}");
+    assert_eq!(got["flows"][0]["lost"], 0, "{got:#}");
+    let said = String::from_utf8_lossy(&nic.stderr).into_owned();
+    assert!(said.contains("w0: frames longer than 1510 octets have no room for a CN-TAG"), "{said}");
+    assert!(said.contains("`ip link set w0 mtu 1504`"), "{said}");
 }
 
 #[test]

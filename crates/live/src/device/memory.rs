@@ -71,8 +71,8 @@ impl Interface for MemoryInterface {
         Sent::Yes
     }
 
-    fn flush(&mut self) -> Result<(), Trouble> {
-        self.trouble().map_or(Ok(()), Err)
+    fn flush(&mut self) -> Result<bool, Trouble> {
+        self.trouble().map_or(Ok(true), Err)
     }
 
     fn trouble(&mut self) -> Option<Trouble> {

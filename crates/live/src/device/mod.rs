@@ -13,13 +13,13 @@ pub use sys::RingSize;
 
 /// Where frames come from and go to. Frames have no check sequence, and all their tags.
 pub trait Interface {
-    /// Writes the next frame that came in to `into`, if there is one, and says how long it is. What of it is beyond `into`
-    /// is lost, which its length tells.
+    /// Writes the next frame that came in to `into`, if there is one, and says how long it is: longer than `into` if some of it
+    /// is missing, for want of room there or before.
     fn receive(&mut self, into: &mut [u8]) -> Option<usize>;
     /// Puts a frame on its way; what was put goes at the next [`Interface::flush`].
     fn send(&mut self, octets: &[u8]) -> Sent;
-    /// Lets go what was put on its way.
-    fn flush(&mut self) -> Result<(), Trouble>;
+    /// Lets go what was put on its way. Says whether all of it went; what did not is tried again the next time.
+    fn flush(&mut self) -> Result<bool, Trouble>;
     /// What is wrong with the interface now, asked a few times a second; `None` if it carries frames.
     fn trouble(&mut self) -> Option<Trouble>;
     /// Frames that came in and were lost before they could be handed over, since this was last asked.
@@ -58,6 +58,11 @@ pub enum Trouble {
         /// Its name.
         name: String,
     },
+    /// It is up, and nothing is at its other end: a peer that is down, no cable.
+    NoCarrier {
+        /// Its name.
+        name: String,
+    },
     /// It was taken away.
     Vanished {
         /// Its name.
@@ -92,8 +97,14 @@ impl Trouble {
             ),
             Trouble::Down { name } => Some(format!("`ip link set {name} up`")),
             Trouble::NotEthernet { .. } => Some("veth, TAP and physical Ethernet interfaces are".to_owned()),
+            Trouble::NoCarrier { .. } => Some("its other end must be up too".to_owned()),
             Trouble::Vanished { .. } | Trouble::System { .. } => None,
         }
+    }
+
+    /// Whether it may be over by itself: then a station waits for it.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Trouble::Down { .. } | Trouble::NoCarrier { .. })
     }
 }
 
@@ -105,6 +116,7 @@ impl fmt::Display for Trouble {
                 write!(f, "interface `{name}`: this process may not open packet sockets")
             }
             Trouble::Down { name } => write!(f, "interface `{name}` is down"),
+            Trouble::NoCarrier { name } => write!(f, "interface `{name}` has no carrier"),
             Trouble::Vanished { name } => write!(f, "interface `{name}` was taken away"),
             Trouble::NotEthernet { name } => write!(f, "interface `{name}` is not an Ethernet"),
             Trouble::System { name, doing, error } => {

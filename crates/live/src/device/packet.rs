@@ -15,6 +15,7 @@ use std::os::fd::RawFd;
 pub struct PacketInterface {
     name: String,
     address: MacAddr,
+    mtu: usize,
     longest: usize,
     rings: Rings,
 }
@@ -25,6 +26,8 @@ const HEADER: usize = 14;
 const TAG: usize = 4;
 /// Where a tag stands: behind the two addresses.
 const TAG_AT: usize = 12;
+/// What a C-TAG starts with.
+const C_TAG: [u8; 2] = [0x81, 0x00];
 
 impl PacketInterface {
     /// Opens an interface of this thread's network namespace, with rings of this many slots each way.
@@ -33,16 +36,21 @@ impl PacketInterface {
         if !facts.is_ethernet {
             return Err(Trouble::NotEthernet { name: name.to_owned() });
         }
-        let longest = facts.mtu + HEADER + TAG;
-        // Room for the frame and for what the kernel puts in front of it.
-        let slot = (longest + 128).next_power_of_two().clamp(2048, 1 << 16) as u32;
+        let longest = facts.mtu + HEADER;
+        // Room for the frame, its tag, and what the kernel puts in front of it.
+        let slot = (longest + TAG + 128).next_power_of_two().clamp(2048, 1 << 16) as u32;
         let open = |doing, error: io::Error| trouble(name, doing, error);
         let index = sys::index_of(name).map_err(|error| open("find", error))?;
         let size = RingSize { slot, receive: slots, send: slots };
         let rings = Rings::open(index, size).map_err(|error| open("open", error))?;
-        let longest = longest.min(rings.most());
-        let mut opened = PacketInterface { name: name.to_owned(), address: facts.address, longest, rings };
-        opened.trouble().map_or(Ok(opened), Err)
+        let longest = longest.min(rings.most() - TAG);
+        let mut opened =
+            PacketInterface { name: name.to_owned(), address: facts.address, mtu: facts.mtu, longest, rings };
+        // Nobody at the other end may yet come.
+        match opened.trouble() {
+            None | Some(Trouble::NoCarrier { .. }) => Ok(opened),
+            Some(trouble) => Err(trouble),
+        }
     }
 
     /// Its name.
@@ -55,36 +63,47 @@ impl PacketInterface {
         self.address
     }
 
-    /// The longest frame it sends, without check sequence.
+    /// The longest payload it carries.
+    pub fn mtu(&self) -> usize {
+        self.mtu
+    }
+
+    /// The longest frame it sends, without check sequence. One whose outermost tag is a C-TAG may be longer by that tag, and
+    /// no other: what the kernel finds too long it takes from the ring and drops without a word.
     pub fn longest(&self) -> usize {
         self.longest
+    }
+
+    fn has_room_for(&self, octets: &[u8]) -> bool {
+        let is_tagged = octets.get(TAG_AT..TAG_AT + 2) == Some(&C_TAG);
+        octets.len() <= self.longest + if is_tagged { TAG } else { 0 }
     }
 }
 
 impl Interface for PacketInterface {
     fn receive(&mut self, into: &mut [u8]) -> Option<usize> {
-        self.rings.receive(|arrived| {
-            let Arrived { octets, length, tag } = arrived;
-            let Some((kind, control)) = tag.filter(|_| octets.len() >= TAG_AT) else {
-                let kept = octets.len().min(into.len());
-                into[..kept].copy_from_slice(&octets[..kept]);
+        self.rings.receive(|Arrived { octets, length, tag }| {
+            let tag = tag.filter(|_| octets.len() >= TAG_AT);
+            let whole = length + if tag.is_some() { TAG } else { 0 };
+            // Joined segments may be longer than a slot, which then holds the start of them.
+            if octets.len() < length || whole > into.len() {
+                return whole.max(into.len() + 1);
+            }
+            let Some((kind, control)) = tag else {
+                into[..length].copy_from_slice(octets);
                 return length;
             };
             let (addresses, rest) = octets.split_at(TAG_AT);
-            if into.len() >= TAG_AT + TAG {
-                into[..TAG_AT].copy_from_slice(addresses);
-                into[TAG_AT..TAG_AT + 2].copy_from_slice(&kind.to_be_bytes());
-                into[TAG_AT + 2..TAG_AT + TAG].copy_from_slice(&control.to_be_bytes());
-                let into = &mut into[TAG_AT + TAG..];
-                let kept = rest.len().min(into.len());
-                into[..kept].copy_from_slice(&rest[..kept]);
-            }
-            length + TAG
+            into[..TAG_AT].copy_from_slice(addresses);
+            into[TAG_AT..TAG_AT + 2].copy_from_slice(&kind.to_be_bytes());
+            into[TAG_AT + 2..TAG_AT + TAG].copy_from_slice(&control.to_be_bytes());
+            into[TAG_AT + TAG..whole].copy_from_slice(rest);
+            whole
         })
     }
 
     fn send(&mut self, octets: &[u8]) -> Sent {
-        if octets.len() > self.longest {
+        if !self.has_room_for(octets) {
             return Sent::TooLong;
         }
         let write = |slot: &mut [u8]| {
@@ -99,20 +118,27 @@ impl Interface for PacketInterface {
         Sent::Full
     }
 
-    fn flush(&mut self) -> Result<(), Trouble> {
+    fn flush(&mut self) -> Result<bool, Trouble> {
         self.rings.flush().map_err(|error| trouble(&self.name, "send", error))
     }
 
     fn trouble(&mut self) -> Option<Trouble> {
         // An error of the socket is over once it was asked for; whether the interface is up is not.
         let error = self.rings.take_error();
-        match self.rings.is_up(&self.name) {
-            Ok(false) => Some(Trouble::Down { name: self.name.clone() }),
-            Err(_) => Some(Trouble::Vanished { name: self.name.clone() }),
+        let name = || self.name.clone();
+        let found = match self.rings.is_up(&self.name) {
+            Ok(false) => Some(Trouble::Down { name: name() }),
+            Err(_) => Some(Trouble::Vanished { name: name() }),
+            Ok(true) if !self.rings.has_carrier(&self.name) => Some(Trouble::NoCarrier { name: name() }),
             Ok(true) => error
                 .filter(|error| error.raw_os_error() != Some(libc::ENETDOWN))
                 .map(|error| trouble(&self.name, "receive", error)),
+        };
+        // The kernel keeps what it could not send in the ring, and would send it when nobody waits for it any more.
+        if found.is_some() {
+            self.rings.withdraw();
         }
+        found
     }
 
     fn take_overruns(&mut self) -> u64 {

@@ -154,21 +154,21 @@ impl Rings {
         true
     }
 
-    /// Asks the kernel to send what was queued.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
+    /// Asks the kernel to send what was queued; whether it has nothing more to send.
+    pub(super) fn flush(&mut self) -> io::Result<bool> {
         if self.pending == 0 {
-            return Ok(());
+            return Ok(true);
         }
         // SAFETY: no buffer is handed over; the frames lie in the ring.
         let sent = unsafe { libc::send(self.socket.as_raw_fd(), ptr::null(), 0, libc::MSG_DONTWAIT) };
         if sent >= 0 {
             self.pending = 0;
-            return Ok(());
+            return Ok(true);
         }
         let error = io::Error::last_os_error();
         match error.raw_os_error() {
             // Asked again at the next flush.
-            Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => Ok(()),
+            Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => Ok(false),
             _ => {
                 self.withdraw();
                 Err(error)
@@ -177,9 +177,9 @@ impl Rings {
     }
 
     /// Takes back what the kernel has not begun to send.
-    fn withdraw(&mut self) {
-        for back in 1..=self.pending.min(self.send.slots) {
-            let slot = (self.send.next + self.send.slots - back) % self.send.slots;
+    pub(super) fn withdraw(&mut self) {
+        for _ in 0..self.pending.min(self.send.slots) {
+            let slot = (self.send.next + self.send.slots - 1) % self.send.slots;
             let at = self.send.start + slot as usize * self.slot;
             let status = self.status(at);
             let (asked, free) = (libc::TP_STATUS_SEND_REQUEST, libc::TP_STATUS_AVAILABLE);
@@ -206,6 +206,12 @@ impl Rings {
         // SAFETY: this request fills in the flags, which are a number.
         let flags = unsafe { flags.ifru_flags };
         Ok(libc::c_int::from(flags) & libc::IFF_UP != 0)
+    }
+
+    /// Whether the interface has a carrier: a peer that is up, a cable that is plugged in. One that cannot tell has one.
+    pub(super) fn has_carrier(&self, name: &str) -> bool {
+        const ETHTOOL_GLINK: u32 = 0x0a;
+        ethtool_by(self.socket.as_raw_fd(), name, ETHTOOL_GLINK) != Some(0)
     }
 
     /// Frames that found no free slot since this was last asked.
@@ -407,6 +413,11 @@ pub(super) fn describe(name: &str) -> io::Result<(u32, usize, u16, [u8; 6])> {
 
 /// A setting of an adapter that it states as one number (`ETHTOOL_G…`); `None` if it does not know it.
 pub(crate) fn ethtool(name: &str, command: u32) -> Option<u32> {
+    ethtool_by(plain_socket().ok()?.as_raw_fd(), name, command)
+}
+
+/// As [`ethtool`], of an interface in the network namespace of a socket.
+fn ethtool_by(socket: RawFd, name: &str, command: u32) -> Option<u32> {
     /// `struct ethtool_value`.
     #[repr(C)]
     struct Value {
@@ -414,7 +425,7 @@ pub(crate) fn ethtool(name: &str, command: u32) -> Option<u32> {
         data: u32,
     }
     let mut value = Value { command, data: 0 };
-    ask_adapter(name, &mut value).then_some(value.data)
+    ask_adapter_by(socket, name, &mut value).then_some(value.data)
 }
 
 /// Whether the adapter answers PAUSE by itself: received, and sent.
@@ -452,8 +463,12 @@ pub(super) fn driver(name: &str) -> Option<String> {
 
 /// Asks an adapter for what `form` is, which starts with a command and is what that command reads and writes.
 fn ask_adapter<T>(name: &str, form: &mut T) -> bool {
+    plain_socket().is_ok_and(|socket| ask_adapter_by(socket.as_raw_fd(), name, form))
+}
+
+fn ask_adapter_by<T>(socket: RawFd, name: &str, form: &mut T) -> bool {
     let form = libc::__c_anonymous_ifr_ifru { ifru_data: ptr::from_mut(form).cast() };
-    plain_socket().and_then(|socket| request(socket.as_raw_fd(), name, libc::SIOCETHTOOL, form)).is_ok()
+    request(socket, name, libc::SIOCETHTOOL, form).is_ok()
 }
 
 /// A socket that interfaces of this thread's network namespace can be asked by.
@@ -478,7 +493,7 @@ fn request(
     for (slot, octet) in asked.ifr_name.iter_mut().zip(name.bytes()) {
         *slot = octet as libc::c_char;
     }
-    // SAFETY: the request and what it points to are whole and outlive the call; `ask_adapter` is handed forms of the length
+    // SAFETY: the request and what it points to are whole and outlive the call; `ask_adapter_by` is handed forms of the length
     // that their commands read and write.
     check(unsafe { libc::ioctl(socket, what as libc::Ioctl, &raw mut asked) })?;
     Ok(asked.ifr_ifru)

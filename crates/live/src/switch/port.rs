@@ -2,9 +2,9 @@
 
 use super::meter::Meter;
 use super::{Config, FlowControl, PortConfig};
-use crate::node::StormGuard;
+use crate::hold::Hold;
 use crate::pool::Fifo;
-use quell_proto::control::pause::{PauseReceiver, PauseSender};
+use quell_proto::control::pause::PauseSender;
 use quell_proto::control::qcn::CongestionPoint;
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
@@ -20,14 +20,13 @@ pub(super) struct Port {
     pub(super) control: Fifo<()>,
     pub(super) busy_until: Instant,
     pub(super) wire_until: Instant,
-    pub(super) pauses: [PauseReceiver; Priority::COUNT],
+    pub(super) hold: Hold,
     /// Since when it is held at all.
     pub(super) held_since: Option<Instant>,
     /// What it brought in and is still here, for each priority.
     pub(super) brought: [u64; Priority::COUNT],
     pub(super) senders: [Option<PauseSender>; Priority::COUNT],
     pub(super) stopped_since: Option<Instant>,
-    pub(super) guard: StormGuard,
     pub(super) output: Meter,
     pub(super) input: Meter,
     pub(super) counts: PortCounts,
@@ -80,9 +79,6 @@ pub struct PortCounts {
     pub input: (u64, u64),
 }
 
-/// PAUSE and PFC frames that a port takes in a tenth of a second; a peer refreshes some twenty times in that time.
-const MOST_PAUSES: u32 = 2_000;
-
 impl Port {
     pub(super) fn new(config: &Config, port: &PortConfig, number: u16) -> Port {
         let frames = (config.memory.get() / 1024).clamp(64, 1 << 14) as usize;
@@ -109,12 +105,11 @@ impl Port {
             control: Fifo::new(64),
             busy_until: Instant::START,
             wire_until: Instant::START,
-            pauses: Default::default(),
+            hold: Hold::new(),
             held_since: None,
             brought: [0; Priority::COUNT],
             senders: std::array::from_fn(sender),
             stopped_since: None,
-            guard: StormGuard::new(MOST_PAUSES),
             output: Meter::default(),
             input: Meter::default(),
             counts: PortCounts::default(),
@@ -131,14 +126,13 @@ impl Port {
     pub(super) fn eligible(&self, now: Instant) -> Option<Priority> {
         Priority::all().rev().find(|priority| {
             let class = priority.index();
-            !self.queues[class].frames.is_empty() && !self.pauses[class].is_paused(now)
+            !self.queues[class].frames.is_empty() && self.hold.until(*priority, now) == Instant::START
         })
     }
 
     /// When the first pause that holds it ends.
     pub(super) fn pause_ends(&self, now: Instant) -> Option<Instant> {
-        self.held_since?;
-        self.pauses.iter().filter_map(PauseReceiver::until).filter(|ends| *ends > now).min().or(Some(now))
+        self.held_since.map(|_| self.hold.next_end(now))
     }
 
     pub(super) fn next_due(&self, now: Instant) -> Instant {

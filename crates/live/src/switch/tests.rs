@@ -240,7 +240,7 @@ fn a_storm_of_pauses_is_bounded_and_told_of_once() {
     assert_eq!(switch.oddities().stormy, 48_000);
     let storms = switch.notes().filter(|note| note.what == Happening::Storm).count();
     assert_eq!(storms, 1);
-    // The pause that was obeyed last ends by itself: a storm does not hold the port for good.
+    // A storm holds nothing, not even what was obeyed before it was one.
     switch.teach(MacAddr::numbered(2), 2);
     switch.on_frame(at(50_001), 0, frames(0, 1, 2).next(at(0)), &mut left);
     assert_eq!(left.by(2), 1);
@@ -277,6 +277,7 @@ fn a_full_memory_drops_and_counts() {
     }
     // One is on its way, four wait.
     assert_eq!(switch.take_counts(at(1), 2).dropped, 5);
+    assert_eq!((switch.take_counts(at(1), 2).dropped, switch.dropped()), (0, 5));
 }
 
 #[test]

@@ -54,10 +54,40 @@ fn every_octet_of_a_frame_arrives_its_vlan_tag_and_control_frames_too() {
         assert_eq!(next(&mut b).as_ref(), Some(frame));
     }
     assert!(matches!(parse(&frames[3]), Ok(AnyFrame::Pause(_))));
-    // One octet more than the interface carries is refused here, not lost there.
-    assert_eq!(a.send(&[0; 1519]), Sent::TooLong);
+    // One octet more than the interface carries is refused here, not lost there; only a C-TAG makes room for itself.
+    assert_eq!(a.send(Maker::new(&shape(Some(5), 1519), 2, false).next(Instant::START)), Sent::TooLong);
+    assert_eq!(a.send(Maker::new(&shape(None, 1515), 1, false).next(Instant::START)), Sent::TooLong);
+    assert_eq!(a.send(Maker::new(&shape(None, 1518), 1, true).next(Instant::START)), Sent::TooLong);
     // A socket does not hear itself.
     assert_eq!(a.receive(&mut [0; 2000]), None);
+}
+
+/// Segments that the kernel joined are longer than a slot, which holds their start. Here the interface grows instead.
+#[test]
+fn a_frame_of_which_a_slot_holds_the_start_is_told_longer_than_there_is_room_for() {
+    let Some(lab) = lab(&["ga", "gb"]) else { return };
+    lab.join(["ga", "gb"], ["a", "b"], 1500).unwrap();
+    let mut b = open(&lab, "gb", "b");
+    for (space, name) in [("ga", "a"), ("gb", "b")] {
+        lab.ip(space, &["link", "set", "dev", name, "mtu", "9000"]).unwrap();
+    }
+    let mut a = open(&lab, "ga", "a");
+    for (priority, frame) in [(None, 5000), (Some(3), 5004)] {
+        send(&mut a, Maker::new(&shape(priority, frame), 1, false).next(Instant::START));
+        let mut into = vec![0; 8000];
+        let began = time::Instant::now();
+        let told = loop {
+            if let Some(length) = b.receive(&mut into) {
+                break length;
+            }
+            assert!(began.elapsed() < time::Duration::from_secs(2), "nothing came");
+        };
+        assert!(told > into.len(), "said to be {told} octets, of which some are missing");
+    }
+    // Those that fit are whole.
+    let whole = Maker::new(&shape(Some(3), 1518), 1, false).next(Instant::START).to_vec();
+    send(&mut a, &whole);
+    assert_eq!(next(&mut b), Some(whole));
 }
 
 #[test]

@@ -25,20 +25,50 @@ fn an_interface_that_goes_down_says_so_and_works_again_when_it_is_up() {
     lab.ip("da", &["link", "set", "dev", "a", "down"]).unwrap();
     assert!(matches!(a.trouble(), Some(Trouble::Down { .. })));
     assert!(matches!(a.trouble(), Some(Trouble::Down { .. })), "it says so as long as it is so");
-    // Sending into it is refused, not a crash.
-    let _ = a.send(&[2; 100]);
+    // Sending into it is refused, not a crash, and what was put on its way is taken back, all of it.
+    for _ in 0..10 {
+        assert_eq!(a.send(&[2; 100]), Sent::Yes);
+    }
     assert!(matches!(a.flush(), Err(Trouble::Down { .. })));
     lab.ip("da", &["link", "set", "dev", "a", "up"]).unwrap();
     assert!(a.trouble().is_none());
     let mut frame = [0; 100];
     frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]);
     let mut into = [0; 2000];
-    let works = eventually(|| {
-        let _ = a.send(&frame);
-        let _ = a.flush();
-        b.receive(&mut into) == Some(100)
-    });
-    assert!(works);
+    assert_eq!(a.send(&frame), Sent::Yes);
+    assert!(a.flush().unwrap());
+    assert!(eventually(|| b.receive(&mut into) == Some(100)));
+    assert_eq!(into[..100], frame, "the first that comes is the first that was sent since");
+}
+
+/// The kernel says nothing of it, drops what is sent, and keeps the last of it for later.
+#[test]
+fn an_interface_whose_peer_is_down_has_no_carrier_and_sends_nothing_stale_afterwards() {
+    let Some(lab) = lab(&["ca", "cb"]) else { return };
+    lab.join(["ca", "cb"], ["a", "b"], 1500).unwrap();
+    let (mut a, mut b) = (open(&lab, "ca", "a"), open(&lab, "cb", "b"));
+    lab.ip("cb", &["link", "set", "dev", "b", "down"]).unwrap();
+    assert!(matches!(a.trouble(), Some(Trouble::NoCarrier { .. })));
+    let mut stale = [0; 100];
+    stale[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5]);
+    for _ in 0..300 {
+        let _ = a.send(&stale);
+        assert!(!a.flush().unwrap(), "it stays");
+    }
+    assert!(matches!(a.trouble(), Some(Trouble::NoCarrier { .. })));
+    lab.ip("cb", &["link", "set", "dev", "b", "up"]).unwrap();
+    assert!(eventually(|| a.trouble().is_none() && b.trouble().is_none()));
+    let mut fresh = stale;
+    fresh[99] = 7;
+    assert_eq!(a.send(&fresh), Sent::Yes, "the ring is free again");
+    a.flush().unwrap();
+    let mut into = [0; 2000];
+    assert!(eventually(|| b.receive(&mut into) == Some(100)));
+    assert_eq!(into[99], 7, "what nobody waits for any more is not sent");
+    // It can be opened all the same: somebody may come.
+    lab.ip("cb", &["link", "set", "dev", "b", "down"]).unwrap();
+    let mut a = open(&lab, "ca", "a");
+    assert!(matches!(a.trouble(), Some(Trouble::NoCarrier { .. })));
 }
 
 #[test]

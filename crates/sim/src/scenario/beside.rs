@@ -5,6 +5,9 @@ use quell_record::claim::{Beside, SIZE_CLASSES, SLOWDOWN_QUANTILES};
 
 const HINT: &str = "a heading names the columns `bytes`, `fct_ns` and `standalone_ns`; a line is a flow";
 
+/// The largest slowdown that is taken for one.
+const MOST: f64 = 1e12;
+
 /// Reads a table of flow completion times, and reduces it to slowdowns by size. A slowdown is never below one.
 pub(super) fn parse(name: &str, file: &str, text: &str) -> Result<Beside, Problem> {
     let problem = |line: Option<u32>, message: String| Problem {
@@ -32,6 +35,12 @@ pub(super) fn parse(name: &str, file: &str, text: &str) -> Result<Beside, Proble
                 format!("`{line}` has no three numbers above zero in these columns"),
             ));
         };
+        if !(bytes.is_finite() && took / alone <= MOST) {
+            return Err(problem(
+                Some(number),
+                format!("`{line}` is a slowdown of more than {MOST:e}, or of no end"),
+            ));
+        }
         #[expect(clippy::cast_precision_loss, reason = "a class of sizes needs no more than 53 bits")]
         let class = SIZE_CLASSES.iter().position(|(_, below)| bytes < *below as f64);
         classes[class.unwrap_or(SIZE_CLASSES.len() - 1)].push((took / alone).max(1.0));
@@ -77,6 +86,10 @@ mod tests {
         assert_eq!(said("bytes,fct_ns\n").message, "the heading has no column `standalone_ns`");
         let problem = said("bytes,fct_ns,standalone_ns\n1,2,0\n");
         assert_eq!((problem.line, problem.message.contains("`1,2,0`")), (Some(2), true));
+        for line in ["1,inf,1", "inf,1,1", "1,inf,inf", "1,1e300,1e-300", "1,NaN,1"] {
+            let problem = said(&format!("bytes,fct_ns,standalone_ns\n1,2,2\n{line}\n"));
+            assert_eq!((problem.line, problem.message.contains(line)), (Some(3), true), "{line}");
+        }
     }
 
     #[test]

@@ -133,7 +133,7 @@ impl Isolation {
     }
 
     /// What a switch with this number announces of it.
-    pub(crate) fn tlv(&self, node: u32) -> CongestionIsolation {
+    pub fn tlv(&self, node: u32) -> CongestionIsolation {
         CongestionIsolation {
             queue_map: QueueMap::default().with_pair(self.monitored, self.congesting),
             excerpt: self.messages.frame_octets,

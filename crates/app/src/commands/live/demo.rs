@@ -15,7 +15,8 @@ use crate::runner::{self, Job, Run, Watch};
 use crate::source;
 use quell_live::step::Outcome;
 use quell_proto::units::{Duration, Instant, Rate};
-use quell_record::Ending;
+use quell_record::{Ending, Sink};
+use quell_sim::scenario::Plan;
 use scale::Scale;
 use stage::{Conduct, experiment};
 use std::fs;
@@ -33,11 +34,25 @@ pub(super) fn step(args: &StepArgs) -> Result<Exit, Failure> {
     }
     let asked = args.rate.as_deref().map(|text| rate("--rate", text)).transpose()?;
     let stop = until_interrupted();
-    let mut scale = Scale::choose(args, asked, phase, &stop)?;
+    let scale = Scale::choose(args, asked, phase, &stop)?;
+    at_scale(args, scale, phase, &stop, &experiment)
+}
+
+/// What makes a live run: [`experiment`], or what stands for it.
+type Live<'a> = dyn Fn(&Plan, &Conduct<'_>, &mut dyn Sink) -> Result<Outcome, Failure> + 'a;
+
+/// All experiments, at this scale or as far below it as the machine needs.
+fn at_scale(
+    args: &StepArgs,
+    mut scale: Scale,
+    phase: Duration,
+    stop: &AtomicBool,
+    live: &Live<'_>,
+) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
     for &points in &args.points {
         let came = loop {
-            match one(args, points, scale, phase, &stop)? {
+            match one(args, points, scale, phase, stop, live)? {
                 Went::Judged(exit) => break exit,
                 Went::TooFast(lower) => scale = lower,
             }
@@ -67,6 +82,7 @@ fn one(
     scale: Scale,
     phase: Duration,
     stop: &AtomicBool,
+    live_run: &Live<'_>,
 ) -> Result<Went, Failure> {
     let (dir, file) = (args.out.join(format!("{points}rp")), scenario_file(args, points));
     // What was there before is nothing to take away.
@@ -102,7 +118,7 @@ fn one(
             must_hold,
             stop,
         };
-        let (run, outcome) = on_interfaces(job, &conduct)?;
+        let (run, outcome) = on_interfaces(job, &conduct, live_run)?;
         let is_over = outcome.is_complete || stop.load(Ordering::Relaxed);
         if let Some(lower) = lower.filter(|_| !is_over) {
             out::note(&format!(
@@ -122,11 +138,11 @@ fn one(
 }
 
 /// Makes a run on real interfaces.
-fn on_interfaces(job: &Job<'_>, conduct: &Conduct<'_>) -> Result<(Run, Outcome), Failure> {
+fn on_interfaces(job: &Job<'_>, conduct: &Conduct<'_>, live: &Live<'_>) -> Result<(Run, Outcome), Failure> {
     let mut went = None;
     let run = job.bench.make_otherwise(job, |sink| {
         let began = std::time::Instant::now();
-        let result = experiment(job.plan, conduct, sink);
+        let result = live(job.plan, conduct, sink);
         let (ended, frames, is_complete) = match &result {
             Ok(outcome) => (outcome.ended, outcome.frames, outcome.is_complete),
             Err(_) => (Instant::START, 0, false),
@@ -245,7 +261,68 @@ fn shown(rate: Rate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quell_live::step::Held;
+    use quell_sim::kernel::{self, Control};
     use quell_sim::scenario::{Request, read};
+    use std::cell::RefCell;
+
+    /// A machine that cannot hold 1 Gb/s and holds less: what it holds is simulated.
+    #[test]
+    fn an_experiment_that_the_machine_does_not_hold_is_given_up_and_begun_again_at_a_lower_rate() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        let args = StepArgs {
+            points: vec![1, 2],
+            phase: "400ms".to_owned(),
+            rate: None,
+            out: out.clone(),
+            seed: 1,
+            quiet: true,
+        };
+        let tried = RefCell::new(Vec::new());
+        let live = |plan: &Plan, conduct: &Conduct<'_>, sink: &mut dyn Sink| {
+            let capture = conduct.capture.expect("frames are kept");
+            assert!(!capture.exists(), "nothing is left of the one given up");
+            fs::write(capture, "frames").unwrap();
+            let line = plan.links[0].rate;
+            tried.borrow_mut().push((conduct.points, line.bps() / 1_000_000, conduct.must_hold));
+            let holds = line < Rate::from_gbps(1);
+            let reached = if holds { plan.length } else { Duration::from_ms(500) };
+            if holds {
+                kernel::run(plan, conduct.seed, sink, &Control::default()).expect("nothing breaks");
+            }
+            Ok(Outcome {
+                ended: Instant::START + reached,
+                is_complete: holds,
+                held: Held {
+                    counted: reached,
+                    late: Duration::ZERO,
+                    worked: reached,
+                    refused: u64::from(!holds),
+                },
+                frames: 1,
+                stalls: (0, Duration::ZERO),
+                turns: 1,
+                left_out: 0,
+            })
+        };
+        let scale = Scale::ours(Rate::from_gbps(1));
+        let exit = at_scale(&args, scale, Duration::from_ms(400), &AtomicBool::new(false), &live).unwrap();
+        // The second experiment begins where the first ended up.
+        assert_eq!(*tried.borrow(), [(1, 1000, true), (1, 500, true), (2, 500, true)]);
+        assert_eq!(exit, Exit::Done, "the claims hold at the rate that is held");
+        for points in [1, 2] {
+            let text = fs::read_to_string(scenario_file(&args, points)).unwrap();
+            assert_eq!(text, scenario(points, Rate::from_mbps(500), Duration::from_ms(400), 1));
+            assert!(out.join(format!("{points}rp/report.html")).exists());
+        }
+        // A rate that somebody asked for is not lowered, and what does not hold is kept.
+        let asked = Scale::asked(Rate::from_gbps(1));
+        let args = StepArgs { points: vec![1], out: folder.path().join("asked"), ..args };
+        let exit = at_scale(&args, asked, Duration::from_ms(400), &AtomicBool::new(false), &live).unwrap();
+        assert_eq!(tried.borrow()[3..], [(1, 1000, false)]);
+        assert_eq!(exit, Exit::Interrupted);
+    }
 
     #[test]
     fn the_scenario_of_any_scale_is_read_without_warnings() {

@@ -5,11 +5,12 @@ use crate::cli_live::{RecvArgs, SendArgs};
 use crate::exit::{Exit, Failure};
 use crate::out;
 use quell_live::clock::Clock;
-use quell_live::device::{Interface, Sent};
+use quell_live::device::{Interface, Sent, Trouble};
 use quell_live::drive::Pause;
 use quell_live::load::{FlowCounts, Maker, Receiver, SHORTEST, Shape, Source};
+use quell_live::node::Oddities;
 use quell_proto::units::{Duration, Instant, Priority};
-use quell_proto::wire::{MacAddr, VlanId};
+use quell_proto::wire::{MacAddr, VlanId, VlanTag};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
@@ -29,8 +30,9 @@ pub(super) fn send(args: &SendArgs) -> Result<Exit, Failure> {
     };
     let frame = frame(&args.frame, SHORTEST + if tag.is_some() { 4 } else { 0 })?;
     let mut interface = open(&args.interface)?;
-    if frame > interface.longest() {
-        let most = interface.longest() + quell_live::node::CHECK_SEQUENCE;
+    let longest = interface.longest() + if tag.is_some() { VlanTag::LEN } else { 0 };
+    if frame > longest {
+        let most = longest + quell_live::node::CHECK_SEQUENCE;
         return Err(Failure::invalid(format!(
             "--frame {}: {} sends up to {most} octets",
             args.frame, args.interface
@@ -58,6 +60,9 @@ pub(super) fn send(args: &SendArgs) -> Result<Exit, Failure> {
         interface.flush().map_err(|trouble| failure(&trouble))?;
         if now >= next_words {
             next_words = now + SECOND;
+            if let Some(trouble) = interface.trouble() {
+                return Err(failure(&trouble));
+            }
             if !args.quiet {
                 out::note(&format!("{:>6.1} s  {} frames/s", now.ps() as f64 / 1e12, sent - said));
             }
@@ -75,7 +80,7 @@ pub(super) fn recv(args: &RecvArgs) -> Result<Exit, Failure> {
     let mut interface = open(&args.interface)?;
     let (mut clock, stop) = (Clock::new(), until_interrupted());
     let mut pause = Pause::new(interface.socket());
-    let mut receiver = Receiver::default();
+    let mut receiver = Receiver::joining();
     let mut into = vec![0; 1 << 16];
     let (mut said, mut next_words, mut oversized, mut overruns) = (0, Instant::START + SECOND, 0u64, 0u64);
     while !stop.load(Ordering::Relaxed) {
@@ -97,7 +102,8 @@ pub(super) fn recv(args: &RecvArgs) -> Result<Exit, Failure> {
         if now >= next_words {
             next_words = now + SECOND;
             overruns += interface.take_overruns();
-            if let Some(trouble) = interface.trouble() {
+            // A sender may yet come.
+            if let Some(trouble) = interface.trouble().filter(|it| !matches!(it, Trouble::NoCarrier { .. })) {
                 return Err(failure(&trouble));
             }
             let total = receiver.total();
@@ -116,7 +122,7 @@ pub(super) fn recv(args: &RecvArgs) -> Result<Exit, Failure> {
     let words = if args.json {
         document(&receiver, span, oversized, overruns)
     } else {
-        table(&receiver, span, overruns)
+        table(&receiver, span, oversized, overruns)
     };
     out::print(&words)?;
     Ok(Exit::Done)
@@ -127,7 +133,7 @@ fn end(text: Option<&str>) -> Result<Instant, Failure> {
     Ok(length.map_or(Instant::NEVER, |length| Instant::START + length))
 }
 
-fn table(receiver: &Receiver, span: f64, overruns: u64) -> String {
+fn table(receiver: &Receiver, span: f64, oversized: u64, overruns: u64) -> String {
     let mut words =
         format!("{:>5}{:>12}{:>14}{:>10}{:>12}\n", "flow", "frames", "mean Mb/s", "lost", "reordered");
     let mut row = |name: String, flow: &FlowCounts| {
@@ -142,7 +148,7 @@ fn table(receiver: &Receiver, span: f64, overruns: u64) -> String {
         row(number.to_string(), flow);
     }
     row("all".to_owned(), &receiver.total());
-    let odd = super::switch::odd(receiver.oddities());
+    let odd = super::switch::odd(Oddities { oversized, ..receiver.oddities() });
     if !odd.is_empty() {
         let _ = writeln!(words, "other frames: {odd}");
     }

@@ -1,18 +1,20 @@
 //! `quell live nic`: reaction points between a host and its wire.
 
 use super::session::{Session, warn};
-use super::switch::odd;
+use super::switch::{all_odd, dropped, odd, refused};
 use super::{open, parameters, rate, size, time, until_interrupted};
 use crate::cli_live::{NicArgs, PacerName};
 use crate::exit::{Exit, Failure};
+use crate::out;
 use quell_live::clock::Clock;
-use quell_live::device::Interface;
+use quell_live::device::{Interface, PacketInterface};
 use quell_live::drive::{Station, drive};
 use quell_live::nic::{Config, HOST, Nic, WIRE};
 use quell_live::node::Node;
 use quell_live::recorder::{Places, Recorder};
 use quell_proto::control::pacer::Rule;
 use quell_proto::units::Bytes;
+use quell_proto::wire::CnTag;
 use quell_record::claim::FigureKind;
 use quell_record::{Catalog, Entity, EntityId, EntityKind, FlowTotals, Sink};
 
@@ -38,7 +40,10 @@ pub(super) fn nic(args: &NicArgs) -> Result<Exit, Failure> {
         seed: args.qcn.seed,
     };
     let (wire, host) = (open(&args.wire)?, open(&args.host)?);
-    let config = Config { longest: host.longest().min(wire.longest().saturating_sub(4)), ..config };
+    let config = Config { longest: wire.longest(), ..config };
+    if let Some(words) = without_tag(&wire, &host) {
+        out::note(&words);
+    }
     let names = [&args.wire, &args.host];
     let catalog = catalog(args.flows);
     let figures = [
@@ -76,8 +81,9 @@ pub(super) fn nic(args: &NicArgs) -> Result<Exit, Failure> {
                 .collect();
             let limits = if limits.is_empty() { "none is limited".to_owned() } else { limits.join(", ") };
             let rates = format!("{:.0} in/s, {:.0} out/s", into as f64 / seconds, out as f64 / seconds);
-            let odd = odd(station.node.oddities());
-            format!("{rates}; flows: {limits}{}{odd}", if odd.is_empty() { "" } else { "; " })
+            let lost = refused(wire) + &refused(host) + &dropped(station.node.counts().dropped);
+            let odd = odd(all_odd(station, station.node.oddities()));
+            format!("{rates}; flows: {limits}; {lost}{odd}").trim_end_matches([' ', ';']).to_owned()
         });
         (!session.is_over(now)).then(|| recorder.due().min(session.due()))
     });
@@ -87,6 +93,18 @@ pub(super) fn nic(args: &NicArgs) -> Result<Exit, Failure> {
     session.tell_left_out(station.node.notes_left_out());
     let frames = station.counts(WIRE).sent + station.counts(HOST).sent;
     session.end(recorder.last(), frames, ended)
+}
+
+/// What becomes of frames of the host that leave no room for a CN-TAG on the wire, if there are some.
+fn without_tag(wire: &PacketInterface, host: &PacketInterface) -> Option<String> {
+    let (most, name) = (wire.longest() - CnTag::LEN, wire.name());
+    let wanted = host.mtu() + CnTag::LEN;
+    (host.longest() > most).then(|| {
+        format!(
+            "{name}: frames longer than {most} octets have no room for a CN-TAG there and go without one; notifications \
+             are told by what they carry of the frame. `ip link set {name} mtu {wanted}`, at both ends, makes room"
+        )
+    })
 }
 
 fn catalog(flows: u16) -> Catalog {

@@ -200,6 +200,9 @@ pub(super) fn warn(note: &Note, name: &str) {
         Happening::Storm => out::warn(&format!(
             "{name}: more control frames come in than any peer has reason to send; those beyond are ignored"
         )),
+        Happening::HeldLong => out::warn(&format!(
+            "{name}: its peer has held it for a second without a break, by PAUSE or PFC; it is obeyed"
+        )),
         Happening::LinkDown => out::warn(&format!("{name} went down; it is waited for")),
         Happening::LinkUp => out::note(&format!("{name} is up again")),
         _ => {}

@@ -6,12 +6,13 @@ use crate::cli_live::SwitchArgs;
 use crate::exit::{Exit, Failure};
 use quell_live::clock::Clock;
 use quell_live::device::{Interface, PacketInterface};
-use quell_live::drive::{Station, drive};
+use quell_live::drive::{Station, WireCounts, drive};
 use quell_live::node::{Node, Oddities};
 use quell_live::recorder::{Places, Recorder};
 use quell_live::switch::{Config, FlowControl, PortConfig, Switch};
 use quell_proto::control::pause::PauseConfig;
 use quell_proto::units::{Bytes, Priority, PrioritySet, Quanta, Rate};
+use quell_proto::wire::VlanTag;
 use quell_record::claim::FigureKind;
 use quell_record::{Catalog, Entity, EntityId, EntityKind};
 use std::fmt::Write as _;
@@ -69,7 +70,8 @@ fn station(config: Config, interfaces: Vec<PacketInterface>) -> Station<Switch> 
     for (port, interface) in config.ports.iter_mut().zip(&interfaces) {
         port.address = interface.address();
     }
-    config.longest = interfaces.iter().map(PacketInterface::longest).max().unwrap_or(config.longest);
+    // What came in with a tag may go out without it, and the other way round.
+    config.longest = interfaces.iter().map(PacketInterface::longest).max().unwrap_or(1514) + VlanTag::LEN;
     let interfaces = interfaces.into_iter().map(|it| Box::new(it) as Box<dyn Interface + Send>).collect();
     Station::new(Switch::new(config), interfaces)
 }
@@ -163,13 +165,35 @@ fn words(station: &Station<Switch>, names: &[String], said: &mut [(u64, u64)], s
             received as f64 / seconds,
             sent as f64 / seconds
         );
-        let lost = counts.full + counts.overruns;
-        if lost > 0 {
-            let _ = write!(words, "{lost} found no room in a ring; ");
-        }
+        words.push_str(&refused(counts));
     }
-    words.push_str(&odd(station.node.oddities()));
+    words.push_str(&dropped(station.node.dropped()));
+    words.push_str(&odd(all_odd(station, station.node.oddities())));
     words.trim_end_matches([' ', ';']).to_owned()
+}
+
+/// Frames that an interface refused, or lost before it could hand them over, in words; nothing if there were none.
+pub(super) fn refused(counts: WireCounts) -> String {
+    let mut words = String::new();
+    let lost = counts.full + counts.overruns;
+    if lost > 0 {
+        let _ = write!(words, "{lost} found no room in a ring; ");
+    }
+    if counts.too_long > 0 {
+        let _ = write!(words, "{} were longer than it sends; ", counts.too_long);
+    }
+    words
+}
+
+/// Frames that a node had no room for, in words; nothing if there were none.
+pub(super) fn dropped(frames: u64) -> String {
+    if frames == 0 { String::new() } else { format!("{frames} dropped for want of room; ") }
+}
+
+/// The odd frames of a node, and those that were too long to reach it.
+pub(super) fn all_odd<N: Node>(station: &Station<N>, oddities: Oddities) -> Oddities {
+    let too_long: u64 = (0..station.ports()).map(|port| station.counts(port).oversized).sum();
+    Oddities { oversized: oddities.oversized + too_long, ..oddities }
 }
 
 /// Odd frames in words; nothing if there were none.

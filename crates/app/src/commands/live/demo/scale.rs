@@ -36,14 +36,24 @@ impl Scale {
         stop: &AtomicBool,
     ) -> Result<Scale, Failure> {
         if let Some(line) = asked {
-            return Ok(Scale { line, is_ours: false });
+            return Ok(Scale::asked(line));
         }
         if let Some(line) = begun(args, phase) {
             out::note(&format!("goes on at {}, as begun in {}", shown(line), args.out.display()));
-            return Ok(Scale { line, is_ours: false });
+            return Ok(Scale::asked(line));
         }
         let points = args.points.iter().copied().max().unwrap_or(1);
-        Ok(Scale { line: rehearse(points, args.seed, stop)?, is_ours: true })
+        Ok(Scale::ours(rehearse(points, args.seed, stop)?))
+    }
+
+    /// One that somebody asked for.
+    pub(super) fn asked(line: Rate) -> Scale {
+        Scale { line, is_ours: false }
+    }
+
+    /// One that the machine was found to hold, and that is lowered if it does not.
+    pub(super) fn ours(line: Rate) -> Scale {
+        Scale { line, is_ours: true }
     }
 
     /// The next lower scale, if there is one and nobody asked for this one.
@@ -114,11 +124,11 @@ mod tests {
 
     #[test]
     fn a_scale_of_ours_is_lowered_step_by_step_and_one_that_was_asked_for_is_not() {
-        let ours = Scale { line: Rate::from_gbps(1), is_ours: true };
+        let ours = Scale::ours(Rate::from_gbps(1));
         let steps: Vec<u64> = std::iter::successors(Some(ours), |scale| scale.lower())
             .map(|it| it.line.bps() / 1_000_000)
             .collect();
         assert_eq!(steps, [1000, 500, 200, 100]);
-        assert_eq!(Scale { line: Rate::from_gbps(1), is_ours: false }.lower(), None);
+        assert_eq!(Scale::asked(Rate::from_gbps(1)).lower(), None);
     }
 }
