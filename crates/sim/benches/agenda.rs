@@ -10,12 +10,13 @@
 //! is a change; wall time is the best of five and depends on the machine. Without valgrind that column stays empty.
 
 #[expect(dead_code, reason = "the agenda is private to the kernel; here it runs by itself")]
-#[path = "../src/kernel/agenda.rs"]
-mod agenda;
-#[path = "../src/kernel/heap.rs"]
-mod heap;
+#[path = "../src/kernel"]
+mod kernel {
+    pub(crate) mod agenda;
+    mod heap;
+}
 
-use agenda::{Agenda, Hoods, Lane, LaneKind};
+use kernel::agenda::{Agenda, Hoods, Lane, LaneKind};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Duration, Instant};
 use std::env;

@@ -105,6 +105,10 @@ mod tests {
     use proptest::prelude::*;
     use quell_proto::units::Instant;
 
+    fn event(at: u64, node: u32) -> Event {
+        Event::new(Instant::from_ps(at), node, Lane::new(LaneKind::Arrival, 0))
+    }
+
     proptest! {
         /// Any interleaving gives what a sorted list would give.
         #[test]
@@ -112,7 +116,7 @@ mod tests {
             let mut heap = Heap::default();
             let mut list = Vec::new();
             for (at, node, pops) in steps {
-                let event = Event::new(Instant::from_ps(at), node, Lane::new(LaneKind::Arrival, 0));
+                let event = event(at, node);
                 heap.push(event);
                 list.push(event);
                 list.sort_unstable();
