@@ -1,7 +1,7 @@
 //! What a run of a plan will record: every port, input and flow by name.
 
 use super::ideal::{self, Paths};
-use super::plan::{Buffering, Flow, InnerNode, Link, NodeId, Pattern, Plan, Source};
+use super::plan::{Buffering, Flow, InnerNode, Link, NodeId, Pattern, Plan, Source, Switch};
 use crate::traffic::flows::ListedFlow;
 use crate::traffic::trace;
 use quell_proto::units::{Duration, Priority, Rate};
@@ -18,6 +18,13 @@ impl Plan {
         let isolation = self.switches.iter().filter_map(|switch| switch.isolation);
         let used: BTreeSet<Priority> = of_flows.chain(isolation.map(|it| it.congesting)).collect();
         used.into_iter().collect()
+    }
+
+    /// The priorities that frames of data can have while they are in a switch: those of flows, and the one that this
+    /// switch moves flows to.
+    pub(crate) fn priorities_at(&self, switch: &Switch) -> BTreeSet<Priority> {
+        let of_flows = self.flows.iter().map(|flow| flow.priority);
+        of_flows.chain(switch.isolation.map(|it| it.congesting)).collect()
     }
 
     /// The name of a node.

@@ -182,13 +182,14 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
                 );
             }
         } else {
-            // A congesting class that is stopped may fill up to where both are.
+            // Either class of a pair that is stopped may fill up to where both are.
             let further = switch
                 .isolation
                 .and_then(|it| it.both)
                 .map_or(0, |both| both.stop.get().saturating_sub(config.stop.get()));
-            let each =
-                rooms.iter().map(|room| (config.stop + *room).get().saturating_mul(classes as u64) + further);
+            let each = rooms
+                .iter()
+                .map(|room| (config.stop + *room).get().saturating_mul(classes as u64) + 2 * further);
             let all = Bytes::new(each.fold(0, u64::saturating_add));
             let one =
                 rooms.iter().max().map_or(config.stop, |room| config.stop + *room) + Bytes::new(further);
@@ -280,7 +281,7 @@ fn queue_limit(plan: &Plan, index: usize, section: &Section, rooms: &[Bytes], lo
     let origin = section.origin_of("queue_limit");
     let (lossy, rule) = match switch.flow_control {
         FlowControl::Pfc { priorities, stop } => {
-            let data = plan.priorities().into_iter();
+            let data = plan.priorities_at(switch).into_iter();
             (data.filter(|priority| priorities & (1 << priority.get()) == 0).collect(), Some(stop))
         }
         FlowControl::Pause(rule) => (Vec::new(), Some(rule)),

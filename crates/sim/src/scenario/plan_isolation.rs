@@ -160,6 +160,14 @@ pub(crate) fn agreement(plan: &Plan, own: &Isolation, peer: NodeId) -> Agreement
     agree(&own.announcement(), own.config.inactivity, theirs.map(|it| it.announcement()).as_ref())
 }
 
+/// Whether the node at the other end of a link has the same two queues, so that a pause of either stops what it is
+/// meant for.
+pub(crate) fn shares_queues(plan: &Plan, own: &Isolation, peer: NodeId) -> bool {
+    let NodeId::Switch(SwitchId(peer)) = peer else { return false };
+    let pair = |it: &Isolation| (it.monitored, it.congesting);
+    plan.switches[peer as usize].isolation.is_some_and(|theirs| pair(&theirs) == pair(own))
+}
+
 /// Holds the isolation of each switch against the rest of the plan.
 pub(crate) fn check(plan: &Plan, places: &Places<'_>, log: &mut Log) {
     for (switch, section) in plan.switches.iter().zip(places.switches) {

@@ -94,6 +94,46 @@ fn both_classes_are_paused_where_a_host_goes_on_filling_the_congesting_one() {
     assert!(stops(0) > 0 && stops(1) > 0, "{} {}", stops(0), stops(1));
 }
 
+/// A switch that isolates, in front of one that does not or that means other queues: three senders overrun a receiver,
+/// and memory is scarce.
+fn unlike(second: &str) -> Plan {
+    let text = format!(
+        r#"
+        title = "t"
+        run = {{ length = "3ms", sample = "100us" }}
+        topology = {{ kind = "chain", trunk.rate = "20Gb/s", hosts = [["a1", "a2", "a3"], ["r"]] }}
+        [switch]
+        kind = "output-queued"
+        schedule = "wrr"
+        weights = [1, 1, 1, 1, 1, 1, 1, 1]
+        memory = "1MB"
+        isolation = {{ mode = "local", low = "5kB", high = "30kB" }}
+        pause = {{ mode = "pfc", stop = "60kB", go = "40kB", both_stop = "90kB", both_go = "70kB" }}
+        [switches.s2]
+        isolation = {{ {second} }}
+        [[traffic]]
+        from = ["a1", "a2", "a3"]
+        to = "r"
+        "#
+    );
+    read_plan(&text).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// On the wire an isolated frame has the priority of its flow. So a neighbour that has no such congesting queue, or
+/// does not isolate that flow, stops it by pauses of the monitored class, in whichever queue it waits.
+#[test]
+fn nothing_is_lost_between_switches_that_mean_other_queues() {
+    // The last has the queues, but hardly ever finds a flow: what comes out of the congesting queue of the first waits
+    // in the monitored one there.
+    for second in ["mode = \"off\"", "congesting = 3", "mode = \"local\", low = \"2MB\", high = \"2MB\""] {
+        let said = run_of(&unlike(second));
+        assert!(said.events.iter().any(|it| it.kind == EventKind::Isolated), "{second}: flows are isolated");
+        assert!(said.flows.iter().all(|flow| flow.lost_frames == 0), "{second}");
+        let delivered: u64 = said.flows.iter().map(|flow| flow.delivered_bytes).sum();
+        assert!(delivered > 3_500_000, "{second}: the receiver is kept busy, {delivered}");
+    }
+}
+
 #[test]
 fn what_an_isolating_port_carries_counts_for_the_queue_it_waited_in() {
     let said = run_of(&plan(&isolating("local", LOSSY), ""));

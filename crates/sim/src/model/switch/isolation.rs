@@ -10,7 +10,7 @@ use crate::model::frame::{Body, Frame, Handle};
 use crate::model::net::Net;
 use crate::model::stream;
 use crate::scenario::plan::{CimForm, NodeId, Plan};
-use crate::scenario::plan_isolation::agreement;
+use crate::scenario::plan_isolation::{agreement, shares_queues};
 use quell_proto::control::isolation::{Agreement, Config, IsolationPoint, Levels, Message, Queue, Slot};
 use quell_proto::dice::Dice;
 use quell_proto::units::Bytes;
@@ -57,6 +57,17 @@ impl Isolation {
 }
 
 impl Isolation {
+    /// Whether a flow has the class that is watched.
+    fn is_in_use(&self) -> bool {
+        self.monitored != UNUSED
+    }
+
+    /// The class that frames of a class wait for at an output with these classes `ready`, since a marker is before them.
+    pub(super) fn waits_for_markers(&self, class: usize, ready: u8) -> Option<usize> {
+        let waits = usize::from(self.congesting) == class && ready & (1 << class) == 0 && self.is_in_use();
+        waits.then_some(usize::from(self.monitored))
+    }
+
     /// Frames that an output marked in its congesting queue since the last sample, if that is meant.
     pub(super) fn take_marks(&mut self, port: usize, class: usize) -> Option<u64> {
         (usize::from(self.congesting) == class).then(|| std::mem::take(&mut self.points[port].marks))
@@ -73,11 +84,7 @@ impl Switch {
             .filter(|(own, _)| *own == here)
             .map(|(_, peer)| peer)
             .collect();
-        let isolates = |node: &NodeId| match node {
-            NodeId::Host(_) => false,
-            NodeId::Switch(switch) => plan.switches[switch.0 as usize].isolation.is_some(),
-        };
-        let alone = neighbours.iter().map(|node| !isolates(node)).collect();
+        let alone: Vec<bool> = neighbours.iter().map(|node| !shares_queues(plan, own, *node)).collect();
         let points = neighbours.into_iter().zip(0u64..).map(|(neighbour, port)| {
             let agreed = match agreement(plan, own, neighbour) {
                 Agreement::Signals { frame_octets, inactivity } if own.signals() => {
@@ -97,7 +104,7 @@ impl Switch {
             }
         });
         self.isolation = Some(Box::new(Isolation {
-            monitored: class_of(own.monitored).unwrap_or(u8::MAX),
+            monitored: class_of(own.monitored).unwrap_or(UNUSED),
             congesting: class_of(own.congesting).expect("what flows are moved to is in use"),
             points: points.collect(),
             messages: if own.signals() { class_of(own.messages.priority).unwrap_or(0) } else { 0 },
@@ -106,8 +113,13 @@ impl Switch {
             marks: plan.scheme.understands_marks(),
             freed: Vec::new(),
         }));
-        if let (Some(both), Some(isolation)) = (own.both, self.isolation.as_deref()) {
-            self.stops.couple(both, isolation.monitored, isolation.congesting, alone);
+        let Some(isolation) = self.isolation.as_deref().filter(|it| it.is_in_use()) else { return };
+        let Isolation { monitored, congesting, .. } = isolation;
+        for (port, _) in self.ports.iter_mut().zip(&alone).filter(|(_, alone)| **alone) {
+            port.sender.disguise(Some((*congesting, *monitored)));
+        }
+        if let Some(both) = own.both {
+            self.stops.couple(both, [*monitored, *congesting], alone);
         }
     }
 
@@ -309,6 +321,9 @@ impl Switch {
         self.look_if_free(port, net);
     }
 }
+
+/// The monitored class where no flow has it.
+const UNUSED: u8 = u8::MAX;
 
 /// Values of [`EventKind::Isolated`].
 const FOUND_HERE: i64 = 0;
