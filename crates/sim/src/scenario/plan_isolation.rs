@@ -212,13 +212,15 @@ fn own_parts(plan: &Plan, switch: &Switch, isolation: &Isolation, section: &Sect
 }
 
 fn priorities(plan: &Plan, isolation: &Isolation, section: &Section, log: &mut Log) {
-    if let Some(flow) = plan.flows.iter().find(|flow| flow.priority == isolation.congesting) {
+    if plan.flow_priorities().any(|priority| priority == isolation.congesting) {
         let path = section.path_of("isolation.congesting");
-        let message = format!("`{path}` is {}, which `{}` has", isolation.congesting, flow.name);
+        let flow = plan.flows.iter().find(|flow| flow.priority == isolation.congesting);
+        let who = flow.map_or_else(|| "a flow of another seed".to_owned(), |flow| format!("`{}`", flow.name));
+        let message = format!("`{path}` is {}, which {who} has", isolation.congesting);
         log.wrong(section.origin_of("isolation.congesting"), message)
             .hint("only what is moved there waits in that queue");
     }
-    if !plan.flows.iter().any(|flow| flow.priority == isolation.monitored) {
+    if !plan.flow_priorities().any(|priority| priority == isolation.monitored) {
         let path = section.path_of("isolation.monitored");
         let message = format!("`{path}` is {}, and no flow has that priority", isolation.monitored);
         log.warn(section.origin_of("isolation.monitored"), message, "nothing would ever be isolated");

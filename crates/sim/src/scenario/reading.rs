@@ -388,13 +388,18 @@ impl Sections {
             flow_sections = order.into_iter().map(|old| flow_sections[old]).collect();
         }
         if whole && traffic.flows.is_empty() {
-            if !self.top.is_wrong(&["traffic"]) {
+            if let Some(section) = self.traffic.first() {
+                log.wrong(&section.origin, format!("no flow comes in {length}, so that nothing is sent"))
+                    .hint("a longer run, a higher load or smaller flows make some");
+            } else if !self.top.is_wrong(&["traffic"]) {
                 log.wrong(&self.top.origin, "nothing is sent")
                     .hint("write a [[traffic]] with `from` and `to`");
             }
             whole = false;
         }
-        let in_use = traffic.flows.iter().fold(0, |bits, flow| bits | 1 << flow.priority.get());
+        let of_flows = traffic.flows.iter().map(|flow| flow.priority);
+        let drawn = redraw.iter().flat_map(|redraw| redraw.priorities());
+        let in_use = of_flows.chain(drawn).fold(0, |bits, priority| bits | 1 << priority.get());
         let (switches, switch_sections) = self.switches(&network, in_use, log);
         let mut plan = Plan {
             length,
