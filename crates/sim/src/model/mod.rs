@@ -9,7 +9,7 @@ mod fabric;
 mod frame;
 mod host;
 mod net;
-mod octets;
+pub(crate) mod octets;
 mod parcel;
 mod port;
 mod ring;
@@ -17,7 +17,7 @@ pub(crate) mod stream;
 mod switch;
 
 use crate::kernel::agenda::{Event, Lane, LaneKind};
-use crate::scenario::plan::{LinkId, Plan, SwitchId, What};
+use crate::scenario::plan::{Discovery, LinkId, Plan, SwitchId, What};
 use crate::topology::cut::Cut;
 use crate::topology::routing::Routes;
 use fabric::{Mesh, Passed, Router};
@@ -46,6 +46,8 @@ pub(crate) struct World {
     router_rates: Vec<Rate>,
     /// Whether flows are sampled.
     flow_series: bool,
+    /// Whether switches have announced their queues before the run.
+    announced_before: bool,
 }
 
 #[derive(Debug)]
@@ -157,10 +159,24 @@ impl World {
             epochs,
             sampled: Instant::START,
             flow_series: plan.flow_series,
+            announced_before: plan.discovery == Discovery::Before,
             router_rates: (0..plan.routers().count()).map(|router| plan.router_rate(router)).collect(),
         };
         world.book_changes(plan);
+        world.introduce(plan);
         world
+    }
+
+    /// Lets switches announce themselves to their neighbours, where that takes place in the run.
+    fn introduce(&mut self, plan: &Plan) {
+        if plan.discovery == Discovery::Before {
+            return;
+        }
+        for node in &mut self.nodes {
+            if let Node::Switch(switch) = node {
+                switch.announce_all(&mut self.net);
+            }
+        }
     }
 
     fn book_changes(&mut self, plan: &Plan) {
@@ -244,6 +260,12 @@ impl World {
     /// Takes the frames that leave on these wires, from now on.
     pub(crate) fn capture(&mut self, wires: &[u32]) {
         self.net.capture(wires);
+        for &wire in wires {
+            let (node, port) = self.taps[wire as usize];
+            if self.announced_before && matches!(self.nodes[node as usize], Node::Switch(_)) {
+                self.net.capture_announcement(wire, node, port as u16);
+            }
+        }
     }
 
     /// Whether something rare is to be seen to after an event.

@@ -19,7 +19,7 @@ pub(crate) struct Sender {
     wire_until: Instant,
     /// When its next look for a frame is booked; [`Instant::NEVER`] if it is not.
     booked: Instant,
-    /// Pause frames of its own, which go before everything else.
+    /// Pause frames and announcements of its own, which go before everything else.
     pub control: List,
     /// What it has carried of the first class since the last sample.
     carried: Carried,
@@ -150,7 +150,9 @@ impl Sender {
         let sent = net.now + net.wires[self.wire as usize].speed.time_for(octets);
         self.wire_until = sent;
         match body {
-            Body::Pause { .. } | Body::Pfc { .. } => self.busy_until = self.busy_until.max(sent),
+            Body::Pause { .. } | Body::Pfc { .. } | Body::Lldp { .. } => {
+                self.busy_until = self.busy_until.max(sent);
+            }
             _ => {
                 self.busy_until = if self.is_slowed { self.served_by(octets, net).max(sent) } else { sent };
                 self.sending = (length, class);
@@ -230,9 +232,15 @@ impl Sender {
         self.review_pauses(None, net)
     }
 
-    /// The peer knows frames of a class only as those of another: its pauses of that one hold both. `None` ends that.
-    pub(crate) fn disguise(&mut self, disguise: Option<(u8, u8)>) {
-        self.rare.disguise = disguise;
+    /// The peer knows frames of a class only as those of another: its pauses of that one hold both.
+    pub(crate) fn disguise(&mut self, own: u8, shown: u8) {
+        self.rare.disguise = Some((own, shown));
+    }
+
+    /// The peer turns out to know both. Says whether something was let go.
+    pub(crate) fn undisguise(&mut self, net: &mut Net) -> bool {
+        self.rare.disguise = None;
+        self.review_pauses(None, net)
     }
 
     /// The class whose pause holds this one: another where the peer knows it as that.

@@ -6,14 +6,15 @@ use super::plan::{
 use super::plan_checks::Places;
 use super::problem::Log;
 use super::section::Section;
+use crate::model::{node_index, octets};
 use quell_proto::control::ecn::MarkingConfig;
 use quell_proto::control::isolation::{
     Agreement, Announcement, BothClasses, Config, Detection, Flush, IsolatedMarking, QueueMap, agree,
 };
 use quell_proto::control::qcn::{CongestionConfig, Profile};
-use quell_proto::units::{Priority, Share};
+use quell_proto::units::{Priority, PrioritySet, Share};
 use quell_proto::wire::MacAddr;
-use quell_proto::wire::lldp::CongestionIsolation;
+use quell_proto::wire::lldp::{CongestionIsolation, Inactivity, PfcCapability, PfcConfiguration, Tlv, Tlvs};
 
 /// Reads what a `[switch]` says of isolation; `None` inside where it has none.
 #[expect(clippy::option_option, reason = "the outer is a problem already reported, the inner is none")]
@@ -131,33 +132,58 @@ impl Isolation {
     pub(crate) fn signals(&self) -> bool {
         self.config.signal_above.is_some()
     }
-
-    /// What a switch with this number announces of it.
-    pub(crate) fn tlv(&self, node: u32) -> CongestionIsolation {
-        CongestionIsolation {
-            queue_map: QueueMap::default().with_pair(self.monitored, self.congesting),
-            excerpt: self.messages.frame_octets,
-            address: MacAddr::numbered(node),
-            port: CIM_PORT,
-            ip: None,
-        }
-    }
-
-    fn announcement(&self) -> Announcement {
-        Announcement::of(&self.tlv(0), Some(self.config.inactivity))
-    }
 }
 
 /// The UDP port at which switches take messages, as they announce: one that is free for private use.
 pub(crate) const CIM_PORT: u16 = 49_153;
 
-/// What a switch that isolates can do together with the node at the other end of one of its links.
-pub(crate) fn agreement(plan: &Plan, own: &Isolation, peer: NodeId) -> Agreement {
+/// What a switch announces of itself: the TLVs of its LLDP frames behind the first three. Nothing where it signals nothing.
+pub(crate) fn announced(plan: &Plan, switch: SwitchId) -> Vec<u8> {
+    let Switch { isolation, flow_control, .. } = &plan.switches[switch.0 as usize];
+    let Some(isolation) = isolation.filter(Isolation::signals) else { return Vec::new() };
+    let node = node_index(plan, NodeId::Switch(switch));
+    let mut list = Vec::new();
+    if let FlowControl::Pfc { priorities, .. } = flow_control {
+        list.push(Tlv::Pfc(PfcConfiguration {
+            willing: false,
+            bound_to_macsec: false,
+            capability: PfcCapability::new(Priority::COUNT as u8)
+                .expect("eight classes are within its four bits"),
+            enabled: PrioritySet(*priorities),
+        }));
+    }
+    list.push(Tlv::CongestionIsolation(CongestionIsolation {
+        queue_map: QueueMap::default().with_pair(isolation.monitored, isolation.congesting),
+        excerpt: isolation.messages.frame_octets,
+        address: MacAddr::numbered(node),
+        port: CIM_PORT,
+        ip: match isolation.messages.form {
+            CimForm::Layer2 => None,
+            CimForm::Ipv4 => Some(octets::address(node).into()),
+            CimForm::Ipv6 => Some(octets::address_v6(node).into()),
+        },
+    }));
+    list.push(Tlv::Inactivity(Inactivity::of(isolation.config.inactivity)));
+    let mut buffer = vec![0; list.iter().map(Tlv::emitted_len).sum()];
+    Tlvs::write(&list, &mut buffer).expect("there is room for all of them");
+    buffer
+}
+
+/// What the TLVs of an LLDP frame say of isolation, if anything.
+pub(crate) fn heard(tlvs: &[u8]) -> Option<Announcement> {
+    Announcement::of(&Tlvs::parse(tlvs).ok()?)
+}
+
+/// What a switch can do together with the node at the other end of one of its links, by what each announces; `None` where it
+/// signals nothing itself.
+pub(crate) fn agreement(plan: &Plan, here: SwitchId, peer: NodeId) -> Option<Agreement> {
+    let own = plan.switches[here.0 as usize].isolation?;
+    let ours = heard(&announced(plan, here))?;
     let theirs = match peer {
         NodeId::Host(_) => None,
-        NodeId::Switch(SwitchId(peer)) => plan.switches[peer as usize].isolation.filter(Isolation::signals),
+        NodeId::Switch(peer) => heard(&announced(plan, peer)),
     };
-    agree(&own.announcement(), own.config.inactivity, theirs.map(|it| it.announcement()).as_ref())
+    Some(agree(&ours, own.config.inactivity, theirs.as_ref()))
 }
 
 /// Whether the node at the other end of a link has the same two queues, so that a pause of either stops what it is
@@ -241,15 +267,12 @@ fn neighbours(plan: &Plan, places: &Places<'_>, log: &mut Log) {
             else {
                 continue;
             };
-            let Some(own) = plan.switches[here.0 as usize].isolation.filter(Isolation::signals) else {
-                continue;
-            };
-            if let Agreement::LocalOnly(why) = agreement(plan, &own, peer) {
+            if let Some(Agreement::LocalOnly(why)) = agreement(plan, here, peer) {
                 let (name, peer) = (plan.name(link.ends[end]), plan.name(peer));
                 let message = format!("`{name}` does not tell `{peer}` of congesting flows: {why}");
                 let section = places.switches[here.0 as usize];
-                let hint = "on that link each isolates for itself; with the same `isolation.monitored` and \
-                            `isolation.congesting` at both ends they signal";
+                let hint = "on that link each isolates for itself; with the same `isolation.monitored`, `congesting` \
+                            and `cim` at both ends they signal";
                 log.warn(section.origin_of("isolation.mode"), message, hint);
             }
         }

@@ -1,7 +1,7 @@
 //! Reading a scenario: one pass over the file, then one for each configuration.
 
 use super::configurations::{Axes, Chosen};
-use super::plan::{Adapter, Deadlock, Host, HostId, Plan, Scheme, Switch, TieBreak};
+use super::plan::{Adapter, Deadlock, Discovery, Host, HostId, Plan, Scheme, Switch, TieBreak};
 use super::plan_checks::Places;
 use super::plan_claims::Reading;
 use super::plan_network::Files;
@@ -419,6 +419,10 @@ impl Sections {
             changes: Vec::new(),
             scheme: scheme.unwrap_or(Scheme::None),
             deadlock: Deadlock::Impossible,
+            discovery: match self.run.text("discovery") {
+                Some("frames") => Discovery::Frames,
+                _ => Discovery::Before,
+            },
             wire_check: request.wire_check,
         };
         let shortest = plan.scheme.shortest_frame();

@@ -37,6 +37,8 @@ pub(super) struct Coupled {
     inputs: Vec<[Coupling; 2]>,
     /// The inputs whose peers have no such congesting queue, by a flag each: a pause of that class would stop nothing there.
     alone: Vec<bool>,
+    /// The thresholds for peers that have one.
+    both: BothClasses,
 }
 
 impl Coupled {
@@ -58,6 +60,7 @@ impl Stops {
             classes: classes.map(usize::from),
             inputs: alone.iter().map(of_input).collect(),
             alone,
+            both,
         });
     }
 
@@ -316,6 +319,18 @@ impl Switch {
             self.review_coupled(input, class, net);
         }
         self.review_class(input, class, net);
+    }
+
+    /// The peer of an input turns out to have a congesting queue too: from now on each class is paused by itself.
+    pub(super) fn meet_peer(&mut self, input: usize, net: &mut Net) {
+        let Some(coupled) = &mut self.stops.coupled else { return };
+        if !std::mem::take(&mut coupled.alone[input]) {
+            return;
+        }
+        coupled.inputs[input][0] = Coupling::new(coupled.both);
+        let [monitored, congesting] = coupled.classes;
+        self.review(input, congesting, net);
+        self.review(input, monitored, net);
     }
 
     /// What an input holds of a class may stop another class, or let it go again.
