@@ -79,6 +79,8 @@ fn thresholds_that_make_pauses_impossible_are_refused() {
     says(&told(&first, &[], 2), &["net.toml:8: `switch.pause.both_stop` is 80kB, below `stop` at 100kB"]);
     let late = pfc("stop = \"100kB\", go = \"90kB\", both_stop = \"2MB\", both_go = \"1MB\"");
     says(&told(&late, &[], 2), &["net.toml:8: `switch.pause.both_stop` is 2MB", "in a memory of 2MB"]);
+    let moving = pfc("rule = \"dynamic\", alpha = \"1/8\", both_stop = \"2MB\", both_go = \"1MB\"");
+    says(&told(&moving, &[], 2), &["net.toml:8: `switch.pause.both_stop` is 2MB", "in a memory of 2MB"]);
     let crossed = pfc("stop = \"100kB\", go = \"90kB\", both_stop = \"120kB\", both_go = \"120kB\"");
     says(&told(&crossed, &[], 2), &["net.toml:8: `switch.pause.both_go` is 120kB, not below `both_stop`"]);
     let half =

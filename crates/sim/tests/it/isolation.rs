@@ -135,6 +135,14 @@ fn nothing_is_lost_between_switches_that_mean_other_queues() {
 }
 
 #[test]
+fn thresholds_that_move_with_the_memory_hold_for_isolated_flows_of_hosts_too() {
+    let dynamic = "memory = \"400kB\", pause = { mode = \"pfc\", rule = \"dynamic\", alpha = \"1/8\", both_stop = \"300kB\", both_go = \"200kB\" }";
+    let said = run_of(&plan(&isolating("signal", dynamic), ""));
+    assert!(said.events.iter().any(|it| it.kind == EventKind::Isolated));
+    assert!(said.flows.iter().all(|flow| flow.lost_frames == 0));
+}
+
+#[test]
 fn what_an_isolating_port_carries_counts_for_the_queue_it_waited_in() {
     let said = run_of(&plan(&isolating("local", LOSSY), ""));
     let plan = plan(&isolating("local", LOSSY), "");

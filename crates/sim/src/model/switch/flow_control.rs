@@ -339,7 +339,8 @@ impl Switch {
         let Some(coupled) = &mut self.stops.coupled else { return };
         let Some(place) = coupled.place_of(class) else { return };
         let other = 1 - place;
-        if coupled.inputs[input][other].on_level(Bytes::new(level)) {
+        let turns = coupled.inputs[input][other].on_level(Bytes::new(level));
+        if turns || self.stops.dynamic.is_some() && coupled.alone[input] {
             let class = coupled.classes[other];
             self.review_class(input, class, net);
         }
@@ -356,6 +357,11 @@ impl Switch {
         {
             let stop = self.stops.senders[number].sender.thresholds().stop;
             level = coupled.inputs[input][place].shown(Bytes::new(level), stop).get();
+            if self.stops.dynamic.is_some() && coupled.alone[input] {
+                // The peer is told of the congesting class by this one, whose threshold moves.
+                let congesting = coupled.classes[1];
+                level = level.max(self.inputs[input * self.classes + congesting].meter.level());
+            }
         }
         let rate = net.wires[self.ports[input].sender.wire as usize].speed.rate();
         let stop = &mut self.stops.senders[number];
