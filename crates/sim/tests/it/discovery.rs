@@ -31,7 +31,7 @@ const FRAMES: &str = "discovery = \"frames\"";
 
 /// What left by every port: when, by which, and its octets.
 #[derive(Default)]
-struct Kept(Vec<(Instant, String, Vec<u8>)>, Vec<String>);
+pub(crate) struct Kept(pub(crate) Vec<(Instant, String, Vec<u8>)>, Vec<String>);
 
 impl Tap for Kept {
     fn frame(&mut self, at: Instant, port: usize, octets: &[u8], _length: usize) {
@@ -40,7 +40,7 @@ impl Tap for Kept {
 }
 
 /// All frames of a run, and its digest.
-fn tapped(plan: &Plan) -> (Kept, String) {
+pub(crate) fn tapped(plan: &Plan) -> (Kept, String) {
     let names: Vec<String> = plan.ports().iter().map(|(_, port)| port.name.clone()).collect();
     let all: Vec<u32> = (0..names.len() as u32).collect();
     let (mut kept, mut digester) = (Kept(Vec::new(), names), Digester::new());

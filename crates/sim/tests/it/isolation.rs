@@ -2,6 +2,7 @@
 
 use crate::network::{Totals, run_of};
 use proptest::prelude::*;
+use quell_proto::wire::{AnyFrame, Change};
 use quell_record::{EventKind, Quantity};
 use quell_sim::scenario::plan::Plan;
 use quell_sim::scenario::{Request, read};
@@ -140,6 +141,29 @@ fn thresholds_that_move_with_the_memory_hold_for_isolated_flows_of_hosts_too() {
     let said = run_of(&plan(&isolating("signal", dynamic), ""));
     assert!(said.events.iter().any(|it| it.kind == EventKind::Isolated));
     assert!(said.flows.iter().all(|flow| flow.lost_frames == 0));
+}
+
+/// A flow that falls silent is free after a while, and the neighbour that was told of it is told of that too.
+#[test]
+fn neighbours_are_told_of_the_end_of_silent_flows_if_asked_for() {
+    let silent = "[[traffic]]\nfrom = \"a3\"\nto = \"r\"\nmessage = \"100kB\"";
+    for (releases, wanted) in [(true, true), (false, false)] {
+        let keys = isolating("signal", PFC).replacen(
+            "mode",
+            &format!("flush = \"nothing\", inactivity = \"50us\", releases = {releases}, mode"),
+            1,
+        );
+        let plan = plan(&keys, silent);
+        let (kept, _) = crate::discovery::tapped(&plan);
+        let changes: Vec<Change> = (kept.0.iter())
+            .filter_map(|(.., octets)| match quell_proto::wire::parse(octets) {
+                Ok(AnyFrame::Cim(message)) => Some(message.cim.change),
+                _ => None,
+            })
+            .collect();
+        assert!(changes.contains(&Change::Isolate));
+        assert_eq!(changes.contains(&Change::Release), wanted, "{changes:?}");
+    }
 }
 
 #[test]

@@ -194,6 +194,7 @@ impl Switch {
         output: usize,
         net: &mut Net,
     ) -> Result<(), At> {
+        self.free_the_silent(output, net);
         let isolation = self.isolation.as_deref_mut().expect("it was asked for");
         let Isolation { monitored, congesting, .. } = *isolation;
         let frame = net.pool.get(handle).frame;
@@ -335,6 +336,19 @@ impl Switch {
         if point.counters().named > before {
             self.note_isolated(port, flow, NAMED_BY_NEIGHBOUR, net);
         }
+    }
+
+    /// Frees the flows of an output whose time is over and tells neighbours so, where those are told of the end too. Where
+    /// they are not, nobody needs to know before the flow's next frame.
+    fn free_the_silent(&mut self, output: usize, net: &mut Net) {
+        let Some(isolation) = self.isolation.as_deref_mut().filter(|it| it.releases) else { return };
+        let Isolation { points, freed, .. } = isolation;
+        points[output].point.expire(net.now, |stream| {
+            if stream.messages > 0 {
+                freed.push(stream.flow);
+            }
+        });
+        self.tell_of_the_freed(output, net);
     }
 
     /// Tells neighbours of the flows of an output that are free again, once what freed them is on its way.
