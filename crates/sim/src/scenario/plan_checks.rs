@@ -185,14 +185,14 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
                 );
             }
         } else {
-            // Either class of a pair that is stopped may fill up to where both are.
+            // A class of a pair that is stopped may fill up to where both are, by what comes of the other; that one is
+            // not stopped meanwhile, so it is one of them at a time.
             let further = switch
                 .isolation
                 .and_then(|it| it.both)
                 .map_or(0, |both| both.stop.get().saturating_sub(config.stop.get()));
-            let each = rooms
-                .iter()
-                .map(|room| (config.stop + *room).get().saturating_mul(classes as u64) + 2 * further);
+            let each =
+                rooms.iter().map(|room| (config.stop + *room).get().saturating_mul(classes as u64) + further);
             let all = Bytes::new(each.fold(0, u64::saturating_add));
             let key = if further > 0 { "pause.both_stop" } else { "pause.stop" };
             let last = config.stop + Bytes::new(further);

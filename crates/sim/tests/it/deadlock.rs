@@ -1,6 +1,6 @@
 //! Pauses that wait for each other in a circle: found, named, and the same on any number of threads.
 
-use crate::network::quick_scenario;
+use crate::network::{quick_scenario, scenario};
 use quell_proto::units::Instant;
 use quell_record::Digester;
 use quell_sim::kernel::{Broken, Control, run};
@@ -85,4 +85,14 @@ fn what_was_found_never_moves_again() {
     let silent = held.iter().filter(|id| frames(**id).last() == Some(&0)).count();
     // Five in the circle, and the five ports the other way round, which nobody uses.
     assert_eq!(silent, 10);
+}
+
+/// What people copy says nothing that is doubtful: neither of circles nor of memory that is too small.
+#[test]
+fn no_experiment_of_the_gallery_is_warned_of() {
+    for name in crate::threads::gallery() {
+        let warnings = scenario(&name, &[]).warnings;
+        let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        assert!(warnings.is_empty(), "{name}: {}", warnings.join("\n"));
+    }
 }
