@@ -12,8 +12,10 @@
 #[expect(dead_code, reason = "the agenda is private to the kernel; here it runs by itself")]
 #[path = "../src/kernel/agenda.rs"]
 mod agenda;
+#[path = "../src/kernel/heap.rs"]
+mod heap;
 
-use agenda::{Agenda, Lane, LaneKind};
+use agenda::{Agenda, Hoods, Lane, LaneKind};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Duration, Instant};
 use std::env;
@@ -22,6 +24,8 @@ use std::process::Command;
 use std::time;
 
 const PENDING: [u64; 5] = [100, 1_000, 10_000, 100_000, 1_000_000];
+/// Events of each node.
+const PER_NODE: u64 = 32;
 /// Turns under the clock; a tenth of them under valgrind.
 const TURNS: u64 = 5_000_000;
 
@@ -43,20 +47,22 @@ fn main() {
     }
 }
 
-/// Keeps `pending` events booked, spread over about as many frame times as a busy network has, and turns them over.
+/// Keeps `pending` events booked, a few dozen for each node as in a switch, spread over about as many frame times as a busy
+/// network has, and turns them over.
 fn turn_over(pending: u64, turns: u64) {
     // A 10 Gb/s port has an event about every 600 ns.
-    let span = 1_200_000;
+    let (span, lookahead) = (1_200_000, 1_000_000);
     let mut dice = Dice::new(1, 2, 3);
-    let mut agenda = Agenda::new(pending * 1_000_000_000_000 / span);
+    let nodes = u32::try_from(pending.div_ceil(PER_NODE)).expect("a small number");
+    let mut agenda = Agenda::new(Hoods { of: (0..nodes).collect(), window: Duration::from_ps(lookahead) });
     let lane = Lane::new(LaneKind::Transmit, 0);
-    for node in 0..u32::try_from(pending).expect("a small number") {
-        agenda.book(Instant::from_ps(dice.below(span)), node, lane);
+    for number in 0..u32::try_from(pending).expect("a small number") {
+        agenda.book(Instant::from_ps(dice.below(span)), number % nodes, lane);
     }
     for _ in 0..turns {
-        let event = agenda.pop().expect("as many as were booked");
-        let at = event.at + Duration::from_ps(600_000 + (event.at.ps() ^ u64::from(event.node)) % 1_200_000);
-        agenda.book(at, event.node, lane);
+        let (event, _) = agenda.pop(Instant::NEVER).expect("as many as were booked");
+        let at = event.at + Duration::from_ps(600_000 + (event.at.ps() ^ event.place()) % 1_200_000);
+        agenda.book(at, event.node(), lane);
     }
     black_box(&agenda);
 }

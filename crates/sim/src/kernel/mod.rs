@@ -1,10 +1,11 @@
-//! The clockwork: events in time order, and the loop that runs them.
+//! The clockwork: events in order, and the loop that runs them.
 //!
 //! The kernel knows nothing of switches or flows. It keeps the [`agenda`], takes the samples on time, checks the
 //! invariants and ends the run.
 
 pub(crate) mod agenda;
 mod deadlock;
+mod heap;
 mod parallel;
 mod run;
 

@@ -6,7 +6,7 @@ use crate::model::{Fault, World};
 use crate::scenario::plan::{Deadlock, Plan};
 use crate::topology::cut::cut;
 use quell_proto::units::{Instant, Priority};
-use quell_record::{EntityId, Sink, Tap};
+use quell_record::{EntityId, Event, FlowTotals, Quantity, Sink, Tap};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -196,13 +196,22 @@ pub fn useful_threads(plan: &Plan, most: usize) -> usize {
 }
 
 /// Runs a plan on this thread.
-pub(super) fn alone(
+fn alone(plan: &Plan, seed: u64, sink: &mut dyn Sink, control: &Control) -> Result<Outcome, Broken> {
+    match go(plan, World::new(plan, seed), sink, control, None) {
+        Ok(outcome) => Ok(outcome),
+        Err(Halt::Broken(broken)) => Err(*broken),
+        Err(Halt::Between(told)) => in_order(plan, seed, &mut Rest::new(sink, told), control),
+    }
+}
+
+/// Runs a plan on this thread with events in the order of time, which is slower, and knows what came first.
+pub(super) fn in_order(
     plan: &Plan,
     seed: u64,
     sink: &mut dyn Sink,
     control: &Control,
 ) -> Result<Outcome, Broken> {
-    go(plan, World::new(plan, seed), sink, control, None)
+    go_in_order(plan, World::in_order(plan, seed), sink, control, None)
 }
 
 /// As [`run`], on one thread, and hands every frame that leaves by some ports to the tap. `ports` are places in
@@ -218,9 +227,37 @@ pub fn run_tapped(
     ports: &[u32],
     tap: &mut dyn Tap,
 ) -> Result<Outcome, Broken> {
-    let mut world = World::new(plan, seed);
+    let mut world = World::in_order(plan, seed);
     world.capture(ports);
-    go(plan, world, sink, control, Some(tap))
+    go_in_order(plan, world, sink, control, Some(tap))
+}
+
+fn go_in_order(
+    plan: &Plan,
+    world: World,
+    sink: &mut dyn Sink,
+    control: &Control,
+    tap: Option<&mut dyn Tap>,
+) -> Result<Outcome, Broken> {
+    go(plan, world, sink, control, tap).map_err(|halt| match halt {
+        Halt::Broken(broken) => *broken,
+        Halt::Between(_) => unreachable!("in the order of time the first is known"),
+    })
+}
+
+/// Why a run ends before its time.
+enum Halt {
+    /// An invariant broke.
+    Broken(Box<Broken>),
+    /// One broke between two samples, when nodes were at different times, so that it may not be the first; and the last sample that
+    /// the sink was told of.
+    Between(Option<Instant>),
+}
+
+impl From<Broken> for Halt {
+    fn from(broken: Broken) -> Halt {
+        Halt::Broken(Box::new(broken))
+    }
 }
 
 fn go(
@@ -229,58 +266,63 @@ fn go(
     sink: &mut dyn Sink,
     control: &Control,
     mut tap: Option<&mut dyn Tap>,
-) -> Result<Outcome, Broken> {
-    let mut samples = Samples::of(plan);
+) -> Result<Outcome, Halt> {
     let mut lookout = Lookout::of(plan);
     let end = Instant::START + plan.length;
     let mut events = 0;
-    let mut next = samples.next().unwrap_or(end);
-    let outcome = |world: &World, ended: Instant, events: u64| Outcome {
-        ended,
-        complete: ended == end,
-        events,
-        frame_hops: world.hops(),
-        cell_hops: world.cell_hops(),
-    };
-    loop {
-        let event = world.next_event();
-        while event.is_none_or(|event| event.at >= next) {
-            let circle = sample(plan, &mut world, &mut lookout, next, sink);
-            control.now_ps.store(next.ps(), Ordering::Relaxed);
-            if let Some(fault) = world.fault() {
-                world_broken(plan, fault)?;
+    let mut told = None;
+    for next in Samples::of(plan) {
+        while let Some((event, floor)) = world.next_event(next) {
+            if event.at < floor {
+                return Err(Broken::TimeRanBack { now: floor, event: event.at }.into());
             }
-            if let Some(circle) = circle {
-                world.finish(sink);
-                return Err(closed(plan, &circle, next));
+            events += 1;
+            world.act(event);
+            if !world.has_news() {
+                continue;
             }
-            if next == end || control.stop.load(Ordering::Relaxed) {
-                world.finish(sink);
-                return Ok(outcome(&world, next, events));
+            if let Some(tap) = &mut tap {
+                world.hand_over(*tap);
             }
-            next = samples.next().unwrap_or(end);
-        }
-        let Some(event) = event else { continue };
-        if event.at < world.now() {
-            return Err(Broken::TimeRanBack { now: world.now(), event: event.at });
-        }
-        events += 1;
-        world.act(event);
-        if !world.has_news() {
-            continue;
-        }
-        if let Some(tap) = &mut tap {
-            world.hand_over(*tap);
-        }
-        if world.fault().is_some() {
-            let at = world.now();
-            if at > world.sampled() {
-                world.sample(at, sink);
+            if world.fault().is_some() {
+                if !world.is_in_order() {
+                    return Err(Halt::Between(told));
+                }
+                return Err(broken_at(plan, &mut world, sink).into());
             }
+        }
+        let circle = sample(plan, &mut world, &mut lookout, next, sink);
+        told = Some(next);
+        control.now_ps.store(next.ps(), Ordering::Relaxed);
+        if let Some(fault) = world.fault() {
+            return Err(world_broken(plan, fault).into());
+        }
+        if let Some(circle) = circle {
             world.finish(sink);
-            world_broken(plan, world.fault().expect("it is there"))?;
+            return Err(closed(plan, &circle, next).into());
+        }
+        if next == end || control.stop.load(Ordering::Relaxed) {
+            world.finish(sink);
+            return Ok(Outcome {
+                ended: next,
+                complete: next == end,
+                events,
+                frame_hops: world.hops(),
+                cell_hops: world.cell_hops(),
+            });
         }
     }
+    unreachable!("the last sample is at the end")
+}
+
+/// An event broke an invariant: tells what there is to tell until then, and what it is.
+fn broken_at(plan: &Plan, world: &mut World, sink: &mut dyn Sink) -> Broken {
+    let at = world.now();
+    if at > world.sampled() {
+        world.sample(at, sink);
+    }
+    world.finish(sink);
+    world_broken(plan, world.fault().expect("it is there"))
 }
 
 /// Takes a sample, and looks whether a circle has closed that ends the run.
@@ -346,7 +388,7 @@ pub(super) fn closed(plan: &Plan, circle: &Circle, found: Instant) -> Broken {
     Broken::Deadlock { ports, closed: circle.closed, found }
 }
 
-pub(super) fn world_broken(plan: &Plan, fault: &Fault) -> Result<(), Broken> {
+pub(super) fn world_broken(plan: &Plan, fault: &Fault) -> Broken {
     let name = |node: u32| {
         let node = node as usize;
         match node.checked_sub(plan.hosts.len()) {
@@ -357,7 +399,7 @@ pub(super) fn world_broken(plan: &Plan, fault: &Fault) -> Result<(), Broken> {
             },
         }
     };
-    Err(match fault.clone() {
+    match fault.clone() {
         Fault::NotLossless { wire, priority, excess, at } => {
             let ends =
                 plan.links[wire as usize / 2].ends.map(|end| name(crate::model::node_index(plan, end)));
@@ -370,7 +412,47 @@ pub(super) fn world_broken(plan: &Plan, fault: &Fault) -> Result<(), Broken> {
         Fault::Octets { at, found } => Broken::Octets { at, found },
         Fault::Overrun { node, at, level } => Broken::Overrun { node: name(node), level, at },
         Fault::Order { flow, at } => Broken::Order { flow: plan.flows[flow as usize].name.clone(), at },
-    })
+    }
+}
+
+/// Says to a sink what it has not been told yet, by a run from the start.
+pub(super) struct Rest<'a> {
+    sink: &'a mut dyn Sink,
+    /// The last sample it was told of.
+    told: Option<Instant>,
+    is_new: bool,
+}
+
+impl<'a> Rest<'a> {
+    pub(super) fn new(sink: &'a mut dyn Sink, told: Option<Instant>) -> Rest<'a> {
+        Rest { sink, told, is_new: false }
+    }
+}
+
+impl Sink for Rest<'_> {
+    fn begin_samples(&mut self, at: Instant) {
+        self.is_new = self.told.is_none_or(|told| at > told);
+        if self.is_new {
+            self.sink.begin_samples(at);
+        }
+    }
+
+    fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
+        if self.is_new {
+            self.sink.sample(entity, quantity, value);
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        // An event at the instant of a sample comes after it.
+        if self.told.is_none_or(|told| event.at >= told) {
+            self.sink.event(event);
+        }
+    }
+
+    fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
+        self.sink.flow(flow, totals);
+    }
 }
 
 #[cfg(test)]

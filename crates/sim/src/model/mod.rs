@@ -16,9 +16,9 @@ mod ring;
 pub(crate) mod stream;
 mod switch;
 
-use crate::kernel::agenda::{Event, Lane, LaneKind};
+use crate::kernel::agenda::{Event, Hoods, Lane, LaneKind};
 use crate::scenario::plan::{Discovery, LinkId, Plan, SwitchId, What};
-use crate::topology::cut::Cut;
+use crate::topology::cut::{Cut, hoods};
 use crate::topology::routing::Routes;
 use fabric::{Mesh, Passed, Router};
 use host::{Host, Own};
@@ -59,6 +59,9 @@ enum Node {
     Elsewhere,
 }
 
+/// A part of a network tells the others how far it has got so many times, at least, in the time that a frame takes to reach them.
+const WINDOWS_A_LOOKAHEAD: u64 = 4;
+
 /// An invariant that broke, by the numbers of the run.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
@@ -89,13 +92,27 @@ impl Fault {
 }
 
 impl World {
-    /// The network of a plan at the start of a run.
+    /// The network of a plan at the start of a run, whose nodes act in turns.
     pub(crate) fn new(plan: &Plan, seed: u64) -> World {
-        World::part(plan, seed, None)
+        World::build(plan, seed, hoods(plan), None)
     }
 
-    /// The network of a plan at the start of a run, or a part of it.
-    pub(crate) fn part(plan: &Plan, seed: u64, share: Option<(&Cut, u16)>) -> World {
+    /// The same, with events in the order of time, whosever they are.
+    pub(crate) fn in_order(plan: &Plan, seed: u64) -> World {
+        World::build(plan, seed, Hoods::one(plan.node_count()), None)
+    }
+
+    /// The part `own` of the network.
+    pub(crate) fn part(plan: &Plan, seed: u64, cut: &Cut, own: u16) -> World {
+        let mut hoods = hoods(plan);
+        if let Some(lookahead) = cut.lookahead {
+            // Others may go as far as the lookahead beyond where all nodes of this part have got: short windows let them.
+            hoods.window = hoods.window.min(Duration::from_ps(lookahead.ps() / WINDOWS_A_LOOKAHEAD));
+        }
+        World::build(plan, seed, hoods, Some((cut, own)))
+    }
+
+    fn build(plan: &Plan, seed: u64, hoods: Hoods, share: Option<(&Cut, u16)>) -> World {
         let is_here = |node: usize| share.is_none_or(|(cut, own)| cut.part_of[node] == own);
         let data = plan.priorities();
         let mut classes = data.clone();
@@ -104,7 +121,7 @@ impl World {
         classes.extend(plan.message_priorities());
         classes.sort_unstable();
         classes.dedup();
-        let mut net = Net::new(plan, classes, &data);
+        let mut net = Net::new(plan, hoods, classes, &data);
         let node_count = plan.hosts.len() + plan.switches.len();
         let ends = plan.fabric.as_ref().map(|fabric| {
             let (mesh, ends) = Mesh::new(plan, fabric);
@@ -200,24 +217,25 @@ impl World {
         }
     }
 
-    /// The next event, if there is one.
+    /// The next event before an instant, if there is one; and the time that it must not lie before.
     #[inline]
-    pub(crate) fn next_event(&mut self) -> Option<Event> {
-        self.net.agenda.pop()
+    pub(crate) fn next_event(&mut self, before: Instant) -> Option<(Event, Instant)> {
+        self.net.agenda.pop(before)
     }
 
     /// Lets a node act on its event.
     #[inline]
     pub(crate) fn act(&mut self, event: Event) {
         self.net.now = event.at;
-        self.net.acting = u64::from(event.node) << 32 | u64::from(event.lane.rank());
-        if event.lane.kind() == LaneKind::Change {
-            return self.change(event.node, event.lane.index());
+        self.net.acting = event.place();
+        let (node, lane) = (event.node(), event.lane());
+        if lane.kind() == LaneKind::Change {
+            return self.change(node, lane.index());
         }
-        match &mut self.nodes[event.node as usize] {
-            Node::Switch(switch) => switch.on_event(event.lane, &mut self.net),
-            Node::Host(host) => host.on_event(event.lane, &mut self.net),
-            Node::Router(router) => router.on_event(event.lane, &mut self.net),
+        match &mut self.nodes[node as usize] {
+            Node::Switch(switch) => switch.on_event(lane, &mut self.net),
+            Node::Host(host) => host.on_event(lane, &mut self.net),
+            Node::Router(router) => router.on_event(lane, &mut self.net),
             Node::Elsewhere => unreachable!("{ELSEWHERE}"),
         }
     }
@@ -240,6 +258,11 @@ impl World {
     /// The time of the last event.
     pub(crate) fn now(&self) -> Instant {
         self.net.now
+    }
+
+    /// Whether events come in the order of time, whosever they are.
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.net.agenda.is_in_order()
     }
 
     /// When the last sample was taken.
@@ -333,9 +356,12 @@ impl World {
         switches.flat_map(|switch| switch.waits(&self.net)).collect()
     }
 
-    /// What happened since the last sample, each with its place among what happened at the same instant.
-    pub(crate) fn take_events(&mut self) -> impl Iterator<Item = (Recorded, u64)> {
-        self.net.events.drain(..).zip(self.net.origins.drain(..))
+    /// What happened since the last sample, in order, each with its place among what happened at the same instant.
+    pub(crate) fn take_events(&mut self) -> Vec<(Recorded, u64)> {
+        let mut events: Vec<_> = self.net.events.drain(..).zip(self.net.origins.drain(..)).collect();
+        // Stable: what one node says at one instant stays in its order.
+        events.sort_by_key(|(event, place)| (event.at, *place));
+        events
     }
 
     /// Takes a sample of everything at `at`, for the time since the last one.

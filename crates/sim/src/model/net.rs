@@ -10,7 +10,7 @@ use super::frame::{Body, Frame, Handle, List, Pool};
 use super::host::transport::Receiving;
 use super::octets::{self, Captures};
 use super::parcel::{HERE, Load, Parcel};
-use crate::kernel::agenda::{Agenda, Lane, LaneKind};
+use crate::kernel::agenda::{Agenda, Hoods, Lane, LaneKind};
 use crate::scenario::plan::{Completion, NodeId, Plan, Scheme, SwitchId};
 use crate::scenario::plan_isolation::announced;
 use quell_proto::control::dcqcn::NotificationPoint;
@@ -206,7 +206,7 @@ impl Wire {
 
 impl Net {
     /// The shared state at the start of a run.
-    pub(crate) fn new(plan: &Plan, classes: Vec<Priority>, data: &[Priority]) -> Net {
+    pub(crate) fn new(plan: &Plan, hoods: Hoods, classes: Vec<Priority>, data: &[Priority]) -> Net {
         let node = |id: NodeId| node_index(plan, id);
         let mut ports = vec![0u16; plan.hosts.len() + plan.switches.len()];
         let mut wires = Vec::with_capacity(2 * plan.links.len());
@@ -229,12 +229,6 @@ impl Net {
                 });
             }
         }
-        // Every direction of a link that is busy gives about two events a frame; half of them busy is a guess
-        // that only tunes the agenda.
-        let cells =
-            plan.fabric.iter().flat_map(|fabric| &fabric.links).map(|link| link.rate.bps() / (256 * 8));
-        let frames = wires.iter().map(|wire| wire.speed.rate.bps() / (1500 * 8));
-        let events_per_second = frames.chain(cells).sum::<u64>();
         let class_of = |priority: Priority| {
             let class = classes.iter().position(|class| *class == priority);
             u8::try_from(class.expect("every priority of a flow is in use")).expect("eight classes at most")
@@ -277,7 +271,7 @@ impl Net {
         }
         Net {
             now: Instant::START,
-            agenda: Agenda::new(events_per_second),
+            agenda: Agenda::new(hoods),
             wires,
             pool: Pool::default(),
             mesh: Mesh::default(),

@@ -436,6 +436,11 @@ impl Plan {
         stages.filter_map(|stage| stage.acknowledge).max()
     }
 
+    /// How many nodes it has: hosts, switches and routers, which are numbered in this order.
+    pub(crate) fn node_count(&self) -> usize {
+        self.hosts.len() + self.switches.len() + self.routers().count()
+    }
+
     /// How long messages between the leaves of its fabric take, if it has one.
     pub(crate) fn mail_latencies(&self) -> impl Iterator<Item = Duration> {
         let asked = self.fabric.iter().flat_map(|fabric| [fabric.request_latency, fabric.grant_latency]);

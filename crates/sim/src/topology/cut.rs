@@ -1,8 +1,9 @@
-//! Which part of a network a thread simulates.
+//! Which part of a network a thread simulates, and which nodes act in turns.
 //!
 //! A cut is a guess about work, made before anything runs: the rate of a node's links stands for its events. Any cut gives
 //! the same run; a good one gives each part as much to do and lets few frames cross.
 
+use crate::kernel::agenda::Hoods;
 use crate::model::node_index;
 use crate::scenario::plan::{InnerNode, Plan};
 use quell_proto::units::{Bytes, Duration};
@@ -29,7 +30,7 @@ const SHORTEST: Bytes = Bytes::new(64);
 /// hosts then goes where most of its links lead, as long as that part is not full.
 pub(crate) fn cut(plan: &Plan, parts: usize) -> Cut {
     let hosts = plan.hosts.len();
-    let nodes = hosts + plan.switches.len() + plan.routers().count();
+    let nodes = plan.node_count();
     let lines = lines(plan);
     let mut groups = Groups::new(nodes);
     for line in &lines {
@@ -44,6 +45,25 @@ pub(crate) fn cut(plan: &Plan, parts: usize) -> Cut {
     let dealt: Vec<u16> =
         (0..nodes).map(|node| deal.part_of[groups.of(node)].expect("every group is dealt")).collect();
     number_anew(&dealt, &lines, plan)
+}
+
+/// The smallest neighbourhoods that anything takes time to leave: single nodes, unless links have no delay.
+pub(crate) fn hoods(plan: &Plan) -> Hoods {
+    let nodes = plan.node_count();
+    let lines = lines(plan);
+    let mut groups = Groups::new(nodes);
+    for line in lines.iter().filter(|line| line.soonest == Duration::ZERO) {
+        groups.join(line.ends);
+    }
+    let leaders: Vec<usize> = (0..nodes).map(|node| groups.of(node)).collect();
+    let dealt: Vec<usize> = (0..nodes).filter(|node| leaders[*node] == *node).collect();
+    let place = |leader: &usize| dealt.binary_search(leader).expect("a leader leads itself") as u32;
+    let of: Vec<u32> = leaders.iter().map(place).collect();
+    let wires = lines.iter().filter(|line| leaders[line.ends[0]] != leaders[line.ends[1]]);
+    match wires.map(|line| line.soonest).chain(plan.mail_latencies()).min() {
+        Some(window) if window > Duration::ZERO => Hoods { of, window },
+        _ => Hoods::one(nodes),
+    }
 }
 
 /// A link as a cut sees it.

@@ -1,12 +1,13 @@
-//! One run on several threads is the run on one thread: to the digest, for every experiment and any network.
+//! One run on several threads is the run on one thread, and both are the run in the order of time: to the digest, for every experiment
+//! and any network.
 
 use crate::conservation::{build, knobs};
 use crate::fabric::multicast_over_cells;
 use crate::network::quick_scenario;
 use proptest::prelude::*;
 use quell_proto::units::{Duration, Instant};
-use quell_record::Digester;
-use quell_sim::kernel::{Broken, Control, run};
+use quell_record::{Digester, Tap};
+use quell_sim::kernel::{Broken, Control, run, run_tapped};
 use quell_sim::scenario::plan::Plan;
 
 /// What a run left behind and how it ended, on so many threads.
@@ -14,6 +15,22 @@ fn ends(plan: &Plan, seed: u64, threads: usize) -> (String, Result<(Instant, u64
     let mut digester = Digester::new();
     let control = Control { threads, ..Control::default() };
     let outcome = run(plan, seed, &mut digester, &control);
+    (digester.digest().to_string(), outcome.map(|outcome| (outcome.ended, outcome.frame_hops)))
+}
+
+/// Captures nothing.
+struct Nobody;
+
+impl Tap for Nobody {
+    fn frame(&mut self, _at: Instant, _port: usize, _octets: &[u8], _length: usize) {
+        unreachable!("no port is captured");
+    }
+}
+
+/// The same with events in the order of time, as captures want them.
+fn ends_in_order(plan: &Plan, seed: u64) -> (String, Result<(Instant, u64), Broken>) {
+    let mut digester = Digester::new();
+    let outcome = run_tapped(plan, seed, &mut digester, &Control::default(), &[], &mut Nobody);
     (digester.digest().to_string(), outcome.map(|outcome| (outcome.ended, outcome.frame_hops)))
 }
 
@@ -69,6 +86,7 @@ fn every_experiment_is_the_same_on_any_number_of_threads() {
         for index in chosen {
             let plan = sooner(&configurations[index].plan);
             let alone = ends(&plan, 1, 1);
+            assert_eq!(alone, ends_in_order(&plan, 1), "{name} {} in order", configurations[index].name);
             for threads in [2, 3, 5] {
                 let together = ends(&plan, 1, threads);
                 assert_eq!(alone, together, "{name} {} on {threads}", configurations[index].name);
@@ -84,6 +102,7 @@ fn a_multicast_over_cells_is_the_same_on_any_number_of_threads() {
     let plan = multicast_over_cells();
     let alone = ends(&plan, 1, 1);
     assert!(alone.1.is_ok());
+    assert_eq!(alone, ends_in_order(&plan, 1));
     for threads in [2, 3, 5, 8] {
         assert_eq!(alone, ends(&plan, 1, threads), "{threads} threads");
     }
@@ -95,6 +114,8 @@ proptest! {
     #[test]
     fn any_network_is_the_same_on_any_number_of_threads(knobs in knobs(), threads in 2usize..6) {
         let plan = build(knobs);
-        prop_assert_eq!(ends(&plan, 1, 1), ends(&plan, 1, threads));
+        let alone = ends(&plan, 1, 1);
+        prop_assert_eq!(&alone, &ends_in_order(&plan, 1));
+        prop_assert_eq!(alone, ends(&plan, 1, threads));
     }
 }

@@ -15,7 +15,7 @@ mod meeting;
 mod teller;
 
 use super::deadlock::Lookout;
-use super::run::{Broken, Control, Outcome, Samples, alone};
+use super::run::{Broken, Control, Outcome, Rest, Samples, in_order};
 use crate::model::{Parcel, World};
 use crate::scenario::plan::{Deadlock, Plan};
 use crate::topology::cut::Cut;
@@ -26,7 +26,7 @@ use quell_record::Sink;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::{mem, thread, time};
-use teller::{Rest, Said, Teller, Verdict};
+use teller::{Said, Teller, Verdict};
 
 /// How long a thread waits for the others before it sleeps: some ten microseconds, and then some hundred if nobody else wants
 /// the core.
@@ -93,7 +93,7 @@ pub(super) fn run(
     let Teller { sink, told, .. } = teller;
     // An invariant broke between two samples, when parts were at different times: one thread goes to the same point and says
     // what it is.
-    ended.unwrap_or_else(|| alone(plan, seed, &mut Rest { sink, told, is_new: false }, control))
+    ended.unwrap_or_else(|| in_order(plan, seed, &mut Rest::new(sink, told), control))
 }
 
 /// What the threads of a run share.
@@ -155,7 +155,7 @@ impl<'a> Part<'a> {
         Part {
             shared,
             part,
-            world: World::part(shared.plan, shared.seed, Some((shared.cut, part as u16))),
+            world: World::part(shared.plan, shared.seed, shared.cut, part as u16),
             outbox: vec![Vec::new(); shared.cut.parts],
             mail: Vec::new(),
             events: 0,
@@ -218,9 +218,9 @@ impl<'a> Part<'a> {
     /// Handles what there is before an instant, or a good part of it, posts what it sends, and says so.
     fn step(&mut self, until: Instant) -> Option<()> {
         let before = self.events;
-        while self.world.next_at() < until && self.events - before < EVENTS_A_STEP {
-            let event = self.world.next_event().expect("there is a next one");
-            if event.at < self.world.now() {
+        while self.events - before < EVENTS_A_STEP {
+            let Some((event, floor)) = self.world.next_event(until) else { break };
+            if event.at < floor {
                 return None;
             }
             self.events += 1;
@@ -272,7 +272,7 @@ impl<'a> Part<'a> {
     /// What this part has to say at a sample.
     fn sample(&mut self, at: Instant, is_last: bool) -> Said {
         let mut said = Said { is_last, ..Said::default() };
-        said.events.extend(self.world.take_events());
+        said.events = self.world.take_events();
         if self.shared.plan.deadlock != Deadlock::Impossible {
             said.waits = self.world.waits(at);
         }

@@ -97,7 +97,7 @@ impl Teller<'_> {
         // A fault found at a sample is one in the books of a node: one thread would name the first of them.
         let fault = said.iter().filter_map(|part| part.fault.as_ref()).min_by_key(|fault| fault.node());
         if let Some(fault) = fault {
-            return Some(world_broken(self.plan, fault).map(|()| unreachable!("a fault is one")));
+            return Some(Err(world_broken(self.plan, fault)));
         }
         let verdict = if circle.is_some() { Verdict::End } else { Verdict::GoOn };
         for part in &self.verdicts {
@@ -195,38 +195,5 @@ fn by_entity<'a, T>(
             }
         }
         tell(entity, &own);
-    }
-}
-
-/// Says to a sink what it has not been told yet, by a run from the start.
-pub(super) struct Rest<'a> {
-    pub(super) sink: &'a mut dyn Sink,
-    pub(super) told: Option<Instant>,
-    pub(super) is_new: bool,
-}
-
-impl Sink for Rest<'_> {
-    fn begin_samples(&mut self, at: Instant) {
-        self.is_new = self.told.is_none_or(|told| at > told);
-        if self.is_new {
-            self.sink.begin_samples(at);
-        }
-    }
-
-    fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
-        if self.is_new {
-            self.sink.sample(entity, quantity, value);
-        }
-    }
-
-    fn event(&mut self, event: Event) {
-        // An event at the instant of a sample comes after it.
-        if self.told.is_none_or(|told| event.at >= told) {
-            self.sink.event(event);
-        }
-    }
-
-    fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
-        self.sink.flow(flow, totals);
     }
 }
