@@ -359,7 +359,7 @@ fn what_switches_announce_and_what_flows_carry_is_what_tshark_reads() {
                 announced += 1;
                 let found: Vec<&str> = names[..6].iter().map(|name| said[*name].as_str()).collect();
                 let chassis = own["chassis"].as_str().unwrap();
-                assert_eq!(found, [chassis, "120", "1", "0", "8", "0x0b,0x13"].map(|it| it.to_owned()));
+                assert_eq!(found, [chassis, "120", "1", "0", "8", "0x0b,0x13"]);
             }
             "roce" => {
                 let pair = own["queue_pair"].as_u64().unwrap();
