@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// From this many runs on a band leaves out the lowest and the highest tenth.
 const RUNS_FOR_A_BAND: usize = 10;
 /// More bars than this do not fit beside each other.
-const MOST_BARS_A_PANEL: usize = 36;
+const MOST_BARS_A_PANEL: usize = 40;
 
 /// Draws every figure from what the runs contributed.
 pub fn figures(specs: &[FigureSpec], extracts: &[Extract]) -> Vec<Figure> {
