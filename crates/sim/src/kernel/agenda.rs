@@ -156,6 +156,8 @@ impl Hoods {
 
 /// So many neighbourhoods are looked at together for the next one that has something to do.
 const BLOCK: usize = 64;
+/// So many events fit in the hand. With more a heap is faster.
+const HAND: usize = 64;
 const NEVER: u64 = Instant::NEVER.ps();
 
 /// The pending events of one run.
@@ -165,7 +167,7 @@ pub(crate) struct Agenda {
     hoods: Vec<u32>,
     /// The events of each neighbourhood.
     heaps: Vec<Heap>,
-    /// When the first of them is; zero for the one whose turn it is.
+    /// When the first of them is; of the one whose turn it is, when it was at the beginning of that.
     next: Vec<u64>,
     /// The least of each block of `next`; of the block that has its turn it may be less than that.
     blocks: Vec<u64>,
@@ -177,6 +179,13 @@ pub(crate) struct Agenda {
     /// The neighbourhood whose turn it is, or the next one to look at.
     turn: usize,
     is_turn: bool,
+    /// What it booked for itself within the window, in order, from `taken` to `end`, round and round. Most such events come behind
+    /// all others, and a heap would be too much for them.
+    hand: Box<[Event; HAND]>,
+    taken: usize,
+    end: usize,
+    /// The first of its heap, [as a number](Event::key).
+    first: u128,
     /// The last event of this turn, or where the window begins.
     last: u64,
 }
@@ -195,6 +204,10 @@ impl Agenda {
             to: 0,
             turn: 0,
             is_turn: false,
+            hand: Box::new([Event { at: Instant::NEVER, place: 0 }; HAND]),
+            taken: 0,
+            end: 0,
+            first: u128::MAX,
             last: 0,
         }
     }
@@ -208,13 +221,40 @@ impl Agenda {
     /// hand. [`run`](super::run()) checks what comes out.
     #[inline]
     pub(crate) fn book(&mut self, at: Instant, node: u32, lane: Lane) {
+        let event = Event::new(at, node, lane);
         let hood = self.hoods[node as usize] as usize;
-        self.heaps[hood].push(Event::new(at, node, lane));
-        if at.ps() < self.next[hood] {
+        let is_own = self.is_turn && hood == self.turn;
+        if is_own && at.ps() < self.to && self.take_in_hand(event) {
+            return;
+        }
+        self.heaps[hood].push(event);
+        if is_own {
+            self.first = self.first.min(event.key());
+        } else if at.ps() < self.next[hood] {
             self.next[hood] = at.ps();
             let block = &mut self.blocks[hood / BLOCK];
             *block = at.ps().min(*block);
         }
+    }
+
+    /// Puts an event in its place among those in hand, if there is room.
+    #[inline]
+    fn take_in_hand(&mut self, event: Event) -> bool {
+        if self.end - self.taken == HAND {
+            return false;
+        }
+        let mut place = self.end;
+        while place != self.taken {
+            let before = self.hand[(place - 1) % HAND];
+            if before.key() <= event.key() {
+                break;
+            }
+            self.hand[place % HAND] = before;
+            place -= 1;
+        }
+        self.hand[place % HAND] = event;
+        self.end += 1;
+        true
     }
 
     /// Takes out the next event before an instant; and the time that it must not lie before.
@@ -222,7 +262,7 @@ impl Agenda {
     pub(crate) fn pop(&mut self, before: Instant) -> Option<(Event, Instant)> {
         loop {
             if self.is_turn
-                && let Some(event) = self.heaps[self.turn].pop_before(self.to)
+                && let Some(event) = self.next_of_turn()
             {
                 let floor = std::mem::replace(&mut self.last, event.at.ps());
                 return Some((event, Instant::from_ps(floor)));
@@ -231,6 +271,25 @@ impl Agenda {
                 return None;
             }
         }
+    }
+
+    /// Takes out the next event of the neighbourhood whose turn it is.
+    #[inline]
+    fn next_of_turn(&mut self) -> Option<Event> {
+        let event = self.hand[self.taken % HAND];
+        if self.taken != self.end && event.key() < self.first {
+            self.taken += 1;
+            return Some(event);
+        }
+        self.next_of_heap()
+    }
+
+    #[inline(never)]
+    fn next_of_heap(&mut self) -> Option<Event> {
+        let heap = &mut self.heaps[self.turn];
+        let event = heap.pop_before(self.to)?;
+        self.first = heap.first().map_or(u128::MAX, Event::key);
+        Some(event)
     }
 
     /// When the next event is; [`Instant::NEVER`] if there is none.
@@ -245,7 +304,11 @@ impl Agenda {
 
     fn end_turn(&mut self) {
         if std::mem::take(&mut self.is_turn) {
-            self.next[self.turn] = self.heaps[self.turn].first().map_or(NEVER, |event| event.at.ps());
+            let heap = &mut self.heaps[self.turn];
+            for place in std::mem::replace(&mut self.taken, self.end)..self.end {
+                heap.push(self.hand[place % HAND]);
+            }
+            self.next[self.turn] = heap.first().map_or(NEVER, |event| event.at.ps());
         }
     }
 
@@ -256,6 +319,7 @@ impl Agenda {
 
     /// Gives the turn to the next neighbourhood that has an event in the window, or to the first one in the next window. `false`:
     /// nothing is left to do before an instant.
+    #[inline(never)]
     fn pass_on(&mut self, before: u64) -> bool {
         self.end_turn();
         while !self.find_turn() {
@@ -268,7 +332,7 @@ impl Agenda {
             self.turn = 0;
         }
         self.is_turn = true;
-        self.next[self.turn] = 0;
+        self.first = self.heaps[self.turn].first().map_or(u128::MAX, Event::key);
         self.last = self.from;
         true
     }

@@ -235,11 +235,15 @@ impl List {
     /// As [`push`](Self::push), and notes in the frame before it when this one is due. Says whether there was none.
     #[inline]
     pub(crate) fn push_due(&mut self, pool: &mut Pool, handle: Handle, due: Instant) -> bool {
+        pool.slots[handle as usize].next = NIL;
         let is_first = self.head == NIL;
-        if !is_first {
-            pool.slots[self.tail as usize].behind = due;
+        if is_first {
+            self.head = handle;
+        } else {
+            let before = &mut pool.slots[self.tail as usize];
+            (before.behind, before.next) = (due, handle);
         }
-        self.push(pool, handle);
+        self.tail = handle;
         is_first
     }
 

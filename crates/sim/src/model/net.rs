@@ -316,35 +316,32 @@ impl Net {
         }
     }
 
-    /// A frame whose last octet leaves at `sent` travels to the other end of the wire.
+    /// Puts a frame on a wire, on which it takes so many octets. Says when the last of them leaves.
     #[inline]
-    pub(crate) fn depart(&mut self, wire: u32, handle: Handle, sent: Instant) {
+    pub(crate) fn depart(&mut self, wire: u32, handle: Handle, octets: u64) -> Instant {
         if self.wants_octets {
             self.show_octets(wire, self.pool.get(handle).frame);
         }
         self.hops += 1;
-        let number = wire;
-        let wire = &mut self.wires[wire as usize];
-        let due = sent + wire.delay;
-        if wire.part != HERE {
-            let frame = self.pool.get(handle).frame;
+        let way = &self.wires[wire as usize];
+        let sent = self.now + way.speed.time_for(octets);
+        let due = sent + way.delay;
+        if way.part == HERE {
+            self.put_on(wire, handle, due);
+        } else {
+            let (part, frame) = (way.part, self.pool.get(handle).frame);
             self.pool.free(handle);
-            return self.parcels.push(Parcel {
-                part: wire.part,
-                due,
-                load: Load::Frame { wire: number, frame },
-            });
+            self.parcels.push(Parcel { part, due, load: Load::Frame { wire, frame } });
         }
-        self.put_on(number, handle, due);
+        sent
     }
 
     /// A frame is on a wire that ends here.
     #[inline]
     fn put_on(&mut self, wire: u32, handle: Handle, due: Instant) {
-        let lane = Lane::new(LaneKind::Arrival, wire);
-        let wire = &mut self.wires[wire as usize];
-        if wire.flight.push_due(&mut self.pool, handle, due) {
-            self.agenda.book(due, wire.to_node, lane);
+        let way = &mut self.wires[wire as usize];
+        if way.flight.push_due(&mut self.pool, handle, due) {
+            self.agenda.book(due, way.to_node, Lane::new(LaneKind::Arrival, wire));
         }
     }
 
@@ -391,17 +388,17 @@ impl Net {
         }
     }
 
-    /// Takes the frame that arrives now off the wire, and books the arrival of the one behind it.
+    /// Takes the frame that arrives now off the wire, and books the arrival of the one behind it. Says by which port it came.
     #[inline]
-    pub(crate) fn arrive(&mut self, wire: u32) -> Handle {
-        let lane = Lane::new(LaneKind::Arrival, wire);
-        let wire = &mut self.wires[wire as usize];
+    pub(crate) fn arrive(&mut self, wire: u32) -> (Handle, usize) {
+        let way = &mut self.wires[wire as usize];
         let (handle, next) =
-            wire.flight.pop_due(&self.pool).expect("an arrival is booked only for a frame on the wire");
+            way.flight.pop_due(&self.pool).expect("an arrival is booked only for a frame on the wire");
+        let (node, port) = (way.to_node, usize::from(way.to_port));
         if let Some(due) = next {
-            self.agenda.book(due, wire.to_node, lane);
+            self.agenda.book(due, node, Lane::new(LaneKind::Arrival, wire));
         }
-        handle
+        (handle, port)
     }
 
     /// The node that sends on a wire.

@@ -146,24 +146,33 @@ impl Sender {
     #[inline]
     pub(crate) fn send(&mut self, handle: Handle, net: &mut Net) {
         let Frame { length, class, body, .. } = net.pool.get(handle).frame;
-        let octets = u64::from(length) + net.overhead;
-        let sent = net.now + net.wires[self.wire as usize].speed.time_for(octets);
-        self.wire_until = sent;
         match body {
+            Body::Data { .. } => self.send_data(handle, length, class, net),
             Body::Pause { .. } | Body::Pfc { .. } | Body::Lldp { .. } => {
-                self.busy_until = self.busy_until.max(sent);
+                self.wire_until = net.depart(self.wire, handle, u64::from(length) + net.overhead);
+                self.busy_until = self.busy_until.max(self.wire_until);
             }
-            _ => {
-                self.busy_until = if self.is_slowed { self.served_by(octets, net).max(sent) } else { sent };
-                self.sending = (length, class);
-            }
+            _ => self.send_of_queue(handle, length, class, net),
         }
-        if matches!(body, Body::Data { .. }) {
-            let count = self.carried_of(usize::from(class));
-            count.bytes += u64::from(length);
-            count.frames += 1;
-        }
-        net.depart(self.wire, handle, sent);
+    }
+
+    /// Puts a frame of data on the wire.
+    #[inline]
+    pub(crate) fn send_data(&mut self, handle: Handle, length: u16, class: u8, net: &mut Net) {
+        self.send_of_queue(handle, length, class, net);
+        let count = self.carried_of(usize::from(class));
+        count.bytes += u64::from(length);
+        count.frames += 1;
+    }
+
+    /// Puts a frame on the wire that had to wait its turn.
+    #[inline]
+    fn send_of_queue(&mut self, handle: Handle, length: u16, class: u8, net: &mut Net) {
+        let octets = u64::from(length) + net.overhead;
+        let sent = net.depart(self.wire, handle, octets);
+        self.wire_until = sent;
+        self.busy_until = if self.is_slowed { self.served_by(octets, net).max(sent) } else { sent };
+        self.sending = (length, class);
     }
 
     /// When a port that is served slower than its wire is done with so many octets that it begins now.

@@ -291,7 +291,7 @@ impl Host {
     }
 
     fn on_arrival(&mut self, wire: u32, net: &mut Net) {
-        let handle = net.arrive(wire);
+        let (handle, _) = net.arrive(wire);
         let frame = net.pool.get(handle).frame;
         match frame.body {
             Body::Data { tag, .. } => {

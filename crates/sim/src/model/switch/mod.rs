@@ -74,10 +74,10 @@ pub(crate) struct Switch {
     books: Books,
     /// Whether frames may pass through if nothing is in their way: not where they cross the switch in stages, where some
     /// are copied or isolated, or where classes take turns.
+    may_pass: bool,
+    /// Whether they may now: not while a link is down.
     lets_pass: bool,
     quiet: Quiet,
-    /// How many ports have no link.
-    down: u32,
 }
 
 /// The port towards a host depends on the flow.
@@ -193,19 +193,20 @@ impl Switch {
             routes: Arc::clone(routes),
             epoch: 0,
             books: Books::default(),
+            may_pass: false,
             lets_pass: false,
             quiet: Quiet { output: 0, input: 0 },
-            down: 0,
             ports,
         };
         built.install_congestion_points(plan, seed, net);
         built.install_samplers(plan, seed, net);
         built.install_isolation(plan, seed, net);
         built.follow_routes(plan.hosts.len());
-        built.lets_pass = !built.is_staged()
+        built.may_pass = !built.is_staged()
             && !built.parted.is_used()
             && built.isolation.is_none()
             && built.ports.iter().all(|port| matches!(port.turns, Turns::Strict));
+        built.lets_pass = built.may_pass;
         built.quiet = built.who_watches();
         built
     }
@@ -253,10 +254,10 @@ impl Switch {
 
     #[inline]
     fn on_arrival(&mut self, wire: u32, net: &mut Net) {
-        let handle = net.arrive(wire);
-        let port = usize::from(net.wires[wire as usize].to_port);
-        let frame = net.pool.get(handle).frame;
+        let (handle, port) = net.arrive(wire);
+        let frame = &net.pool.get(handle).frame;
         match frame.body {
+            Body::Data { .. } if self.lets_pass => self.let_pass(handle, port, net),
             Body::Pause { .. } | Body::Pfc { .. } | Body::Lldp { .. } if !self.ports[port].sender.up => {
                 net.pool.free(handle);
             }
@@ -298,18 +299,22 @@ impl Switch {
     /// ports for a frame made here.
     #[inline]
     fn take_in(&mut self, handle: Handle, input: usize, net: &mut Net) {
-        let mut frame = net.pool.get(handle).frame;
-        if self.is_multicast(&frame, net) {
+        let frame = &net.pool.get(handle).frame;
+        if self.is_multicast(frame, net) {
             return self.take_in_multicast(handle, input, net);
         }
-        let mut class = frame.class as usize;
-        let is_data = matches!(frame.body, Body::Data { .. });
-        let Some(output) = self.output_towards(&frame) else {
+        let Some(output) = self.output_towards(frame.to, frame.flow) else {
             return self.lose(handle, At::Input(input), false, net);
         };
-        if is_data && self.pass_through(handle, &frame, input, output, net) {
-            return;
-        }
+        self.take_in_for(handle, input, output, net);
+    }
+
+    /// Finds room for a frame and lets it wait for an output.
+    #[inline]
+    fn take_in_for(&mut self, handle: Handle, input: usize, output: usize, net: &mut Net) {
+        let mut frame = net.pool.get(handle).frame;
+        let mut class = frame.class as usize;
+        let is_data = matches!(frame.body, Body::Data { .. });
         if input < self.ports.len() && !self.ports[input].sender.up {
             return self.lose(handle, At::Input(input), false, net);
         }
@@ -357,18 +362,13 @@ impl Switch {
     /// Puts a frame of data on its output's wire at once if nothing is before it and nobody watches what it passes by.
     /// That gives what waiting for no time would give, for a third of the work.
     #[inline]
-    fn pass_through(
-        &mut self,
-        handle: Handle,
-        frame: &Frame,
-        input: usize,
-        output: usize,
-        net: &mut Net,
-    ) -> bool {
-        if !self.lets_pass || self.down > 0 {
-            return false;
-        }
-        let (class, length) = (usize::from(frame.class), u64::from(frame.length));
+    fn let_pass(&mut self, handle: Handle, input: usize, net: &mut Net) {
+        let Frame { flow, to, length: octets, class: of_class, .. } = net.pool.get(handle).frame;
+        let (class, length) = (usize::from(of_class), u64::from(octets));
+        self.books.received += length;
+        let Some(output) = self.output_towards(to, flow) else {
+            return self.lose(handle, At::Input(input), false, net);
+        };
         let [into, out_of] = [input, output].map(|port| port * self.classes + class);
         let (sender, held) = (&self.ports[output].sender, self.inputs[into].meter.level());
         let goes = sender.ready == 0
@@ -378,14 +378,14 @@ impl Switch {
                 || self.inputs[into].ignores_up_to() >= length
                     && self.stops.stays_silent(input, class, length, held))
             && self.waiting.has_room_for_passage(length, held);
-        if goes {
-            self.outputs[out_of].meter.touch(length);
-            self.inputs[into].meter.touch(length);
-            self.waiting.passed(input, out_of);
-            self.books.sent += length;
-            self.ports[output].sender.send(handle, net);
+        if !goes {
+            return self.take_in_for(handle, input, output, net);
         }
-        goes
+        self.outputs[out_of].meter.touch(length);
+        self.inputs[into].meter.touch(length);
+        self.waiting.passed(input, out_of);
+        self.books.sent += length;
+        self.ports[output].sender.send_data(handle, octets, of_class, net);
     }
 
     /// A frame counts for the port that it waits for.
@@ -464,17 +464,17 @@ impl Switch {
 
     /// The output for a frame. Those of a fabric are numbered by their hosts.
     #[inline]
-    fn output_towards(&self, frame: &Frame) -> Option<usize> {
+    fn output_towards(&self, to: u32, flow: u32) -> Option<usize> {
         if self.leaf.is_some() {
-            return Some(frame.to as usize);
+            return Some(to as usize);
         }
-        match self.next[frame.to as usize] {
+        match self.next[to as usize] {
             CHOICE => {
                 let choices = match self.choices.as_slice() {
-                    [] => self.routes[self.epoch].ports(self.id, HostId(frame.to)),
+                    [] => self.routes[self.epoch].ports(self.id, HostId(to)),
                     common => common,
                 };
-                let hash = stream::mix(u64::from(frame.flow) << 32 | u64::from(self.id.0));
+                let hash = stream::mix(u64::from(flow) << 32 | u64::from(self.id.0));
                 Some(usize::from(choices[(hash % choices.len() as u64) as usize]))
             }
             NOWHERE => None,
@@ -595,7 +595,7 @@ impl Switch {
     /// The link behind a port failed or came back. Frames that wait for a dead port are lost.
     pub(crate) fn set_link(&mut self, port: usize, up: bool, net: &mut Net) {
         self.ports[port].sender.set_link(up, net);
-        self.down = self.ports.iter().filter(|port| !port.sender.up).count() as u32;
+        self.lets_pass = self.may_pass && self.ports.iter().all(|port| port.sender.up);
         if up {
             self.stop_again(port, net);
             self.announce(port, net);

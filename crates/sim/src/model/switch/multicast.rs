@@ -70,7 +70,7 @@ impl Switch {
         let mut spare = Some(handle);
         for flow in net.groups[group as usize].clone() {
             let copy = Frame { flow, to: net.flows[flow as usize].to, ..frame };
-            let Some(output) = self.output_towards(&copy) else { continue };
+            let Some(output) = self.output_towards(copy.to, copy.flow) else { continue };
             let is_way_back = self.leaf.is_none() && output == input;
             if is_way_back || copies.iter().any(|(_, other)| *other == output) {
                 continue;
