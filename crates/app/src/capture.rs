@@ -5,7 +5,6 @@
 //! digest. Only one seed of each configuration is captured, a file grows no larger than [`MOST`], and what was written is
 //! said.
 
-use crate::announced;
 use crate::cli::PcapArgs;
 use crate::exit::{Exit, Failure};
 use crate::prepared::VERSION;
@@ -18,7 +17,7 @@ use quell_record::{
     Sink, Tap,
 };
 use quell_sim::kernel::{self, Control};
-use quell_sim::scenario::{self, Configuration};
+use quell_sim::scenario::{self, Configuration, announced};
 use serde_json::json;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -185,6 +184,9 @@ fn one(asked: &Asked, job: &Job<'_>, run: &Run, control: &Control) -> Result<Opt
     let tool = format!("quell {VERSION}");
     let mut writer = CaptureWriter::new(file, &tool, &comment, &interfaces, asked.snaplen).map_err(failed)?;
     for (place, (id, interface)) in chosen.iter().zip(&interfaces).enumerate() {
+        if announced::is_sent_in_run(job.plan, id.0 as usize) {
+            continue;
+        }
         let octets = announced::frame(job.plan, id.0 as usize, &interface.name);
         let length = octets.len() as u32;
         writer.frame(place as u32, asked.from.ps() / 1000, &octets, length).map_err(failed)?;

@@ -333,7 +333,8 @@ pub(crate) struct DecodeArgs {
     /// must hold
     #[arg(long, short, value_name = "FIELD=VALUE")]
     pub(crate) filter: Vec<String>,
-    /// The UDP port of congestion isolation messages, which bridges choose themselves
+    /// The UDP port of congestion isolation messages, which bridges choose themselves [default: what LLDP frames of the
+    /// capture announce]
     #[arg(long, value_name = "PORT")]
     pub(crate) cim_port: Option<u16>,
     /// Print one JSON document a frame

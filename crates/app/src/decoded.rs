@@ -239,6 +239,7 @@ fn lldp(lldp: &Lldp<'_>) -> Value {
                     }),
                 );
             }
+            Tlv::Inactivity(it) => put("inactivity_us", json!(it.us)),
             Tlv::Other(it) => match it.fault() {
                 Some(fault) => faults.push(json!(fault.to_string())),
                 None => others += 1,

@@ -1,6 +1,5 @@
 //! The command line of Quell. See `cli.rs` for what it takes, `commands/` for what it does.
 
-mod announced;
 mod capture;
 mod catalogue;
 mod cli;

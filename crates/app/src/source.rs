@@ -5,16 +5,13 @@ use crate::cli::ScenarioArgs;
 use crate::exit::Failure;
 use crate::out;
 use quell_record::{FileMark, ScenarioText};
-use quell_sim::scenario::{self, Problems, Request, Scenario};
+use quell_sim::scenario::{self, Problems, Request, Scenario, Text};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// No scenario is larger; what is, was named by mistake.
-const LARGEST: u64 = scenario::MOST_OCTETS as u64;
 
 /// A scenario's text, and where it came from.
 #[derive(Clone, Debug)]
@@ -63,7 +60,7 @@ impl Source {
     }
 
     fn file(path: &Path) -> Result<Source, Failure> {
-        let text = read_text(path)?;
+        let text = read_text(path, Text::Scenario)?;
         let name = path.display().to_string();
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         Ok(Source { id: name.clone(), file: name, text, home: Home::Folder(folder) })
@@ -85,7 +82,8 @@ impl Source {
                 id.rsplit_once('/').map_or_else(String::new, |(family, _)| format!("{family}/"))
             }
             Home::Folder(folder) if folder.join(name).exists() => {
-                return read_text(&folder.join(name)).map(Some);
+                let kind = if name.ends_with(".toml") { Text::Scenario } else { Text::Data };
+                return read_text(&folder.join(name), kind).map(Some);
             }
             Home::Folder(_) => String::new(),
         };
@@ -216,28 +214,30 @@ fn missing(name: &str) -> Failure {
 }
 
 /// Reads a text file of bounded size, or says why it is none.
-pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+fn read_text(path: &Path, kind: Text) -> Result<String, Failure> {
     let shown = path.display();
+    let (what, largest) = (kind.name(), kind.most_octets() as u64);
     let refused = |error| Failure::io(path, "read", &error);
     let found = path.metadata().map_err(refused)?;
     if found.is_dir() {
-        return Err(Failure::invalid(format!("{shown}: is a folder, not a scenario file"))
+        let what = if kind == Text::Scenario { "a scenario file" } else { what };
+        return Err(Failure::invalid(format!("{shown}: is a folder, not {what}"))
             .hint("name the file in it; a folder of results is for `quell report`"));
     }
     let too_large = |size: String| {
-        Failure::invalid(format!("{shown}: has {size}; a scenario has at most {} MB", LARGEST / 1_000_000))
+        Failure::invalid(format!("{shown}: has {size}; {what} has at most {} MB", largest / 1_000_000))
             .hint("is it a recording? `quell report` takes the folder it lies in")
     };
-    if found.len() > LARGEST {
+    if found.len() > largest {
         return Err(too_large(format!("{} MB", found.len().div_ceil(1_000_000))));
     }
     let mut octets = Vec::new();
     // A device or pipe does not say its size beforehand.
-    let all = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut octets));
+    let all = File::open(path).and_then(|file| file.take(largest + 1).read_to_end(&mut octets));
     all.map_err(refused)?;
-    if octets.len() as u64 > LARGEST {
-        return Err(too_large(format!("more than {} MB", LARGEST / 1_000_000)));
+    if octets.len() as u64 > largest {
+        return Err(too_large(format!("more than {} MB", largest / 1_000_000)));
     }
-    let text = scenario::check_text(&shown.to_string(), &octets);
+    let text = scenario::check_text(&shown.to_string(), &octets, kind);
     text.map(str::to_owned).map_err(|problem| Problems(vec![problem]).into())
 }

@@ -68,7 +68,7 @@ fn print_all(
             failure.hint("captures are pcapng or pcap files, from `quell run --pcap`, Wireshark or tcpdump"),
         )
     };
-    let ports = Ports { cim: args.cim_port };
+    let mut ports = Ports { cim: args.cim_port };
     let mut reader = CaptureReader::new(BufReader::new(input)).map_err(failed)?;
     let mut number = 0;
     loop {
@@ -80,6 +80,9 @@ fn print_all(
         let port = &reader.links()[link];
         let Decoded { kind, fields } =
             if port.kind == ETHERNET { decoded::decode(&octets, length, ports) } else { foreign(port) };
+        if args.cim_port.is_none() {
+            ports.cim = announced_port(&fields).or(ports.cim);
+        }
         let mut line = Map::new();
         let mut put = |name: &str, value: Value| line.insert(name.to_owned(), value);
         put("number", json!(number));
@@ -99,6 +102,11 @@ fn print_all(
         let text = if args.json { format!("{}\n", Value::Object(line)) } else { in_words(&line) };
         stdout.write_all(text.as_bytes()).map_err(Stop::Output)?;
     }
+}
+
+/// The UDP port of congestion isolation messages that an LLDP frame announces, if it is one and does.
+fn announced_port(fields: &Map<String, Value>) -> Option<u16> {
+    u16::try_from(fields.get("isolation")?.get("port")?.as_u64()?).ok()
 }
 
 /// A frame of something that is not Ethernet.

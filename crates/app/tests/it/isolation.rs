@@ -79,6 +79,8 @@ fn thresholds_that_make_pauses_impossible_are_refused() {
     says(&told(&first, &[], 2), &["net.toml:8: `switch.pause.both_stop` is 80kB, below `stop` at 100kB"]);
     let late = pfc("stop = \"100kB\", go = \"90kB\", both_stop = \"2MB\", both_go = \"1MB\"");
     says(&told(&late, &[], 2), &["net.toml:8: `switch.pause.both_stop` is 2MB", "in a memory of 2MB"]);
+    let moving = pfc("rule = \"dynamic\", alpha = \"1/8\", both_stop = \"2MB\", both_go = \"1MB\"");
+    says(&told(&moving, &[], 2), &["net.toml:8: `switch.pause.both_stop` is 2MB", "in a memory of 2MB"]);
     let crossed = pfc("stop = \"100kB\", go = \"90kB\", both_stop = \"120kB\", both_go = \"120kB\"");
     says(&told(&crossed, &[], 2), &["net.toml:8: `switch.pause.both_go` is 120kB, not below `both_stop`"]);
     let half =
@@ -115,4 +117,35 @@ fn a_deadlock_ends_a_run_with_code_3_unless_it_is_expected() {
     let warned = desk.quell("check isolation/deadlock --quiet --set run.deadlock=avoid");
     warned.exits(0);
     says(&warned.stderr, &["can wait for each other in a circle", "`run.deadlock` says so"]);
+}
+
+/// Two switches that signal over IP, under DCQCN: a receiver is overrun from both.
+pub(crate) fn announcing(cim: &str) -> String {
+    let isolation = format!(
+        "isolation = {{ mode = \"signal\", low = \"5kB\", high = \"30kB\", signal_above = \"10kB\", cim = \"{cim}\" }}\n\
+         pause = {{ mode = \"pfc\", stop = \"100kB\", go = \"90kB\", both_stop = \"120kB\", both_go = \"110kB\" }}"
+    );
+    let ends = "[adapter]\nqueueing = \"per-flow\"\nlimiter = \"flow\"\n[scheme]\nkind = \"dcqcn\"";
+    network(&isolation, ends, "[[traffic]]\nfrom = [\"a\", \"b\", \"d\"]\nto = \"c\"")
+}
+
+#[test]
+fn a_capture_begins_with_what_neighbours_announce_and_says_where_messages_go() {
+    for (cim, discovery) in [("ipv4", "before"), ("ipv6", "frames")] {
+        let desk = Desk::new();
+        desk.write("net.toml", announcing(cim));
+        desk.quell(&format!(
+            "run net.toml --quiet --wire-check --set run.discovery={discovery} --pcap s1->s2,s2->s1 --snaplen 0 --out out"
+        ))
+        .exits(0);
+        let frames = crate::captures::frames(&desk, "out/runs/default/seed-1/ports.pcapng", "");
+        for port in ["s1->s2", "s2->s1"] {
+            let first = frames.iter().find(|it| it["port"] == port).unwrap();
+            assert_eq!((&first["kind"], &first["time_ns"]), (&"lldp".into(), &0.into()), "{cim} {port}");
+            assert_eq!(first["isolation"]["classes"]["0"], "monitored, congests into 1");
+            assert_eq!(first["inactivity_us"], 100);
+        }
+        let messages = frames.iter().filter(|it| it["kind"] == "cim" && it["port"] == "s2->s1");
+        assert!(messages.count() > 0, "{cim}: read without a word of their port");
+    }
 }

@@ -361,6 +361,47 @@ fn a_simulated_capture_is_what_tshark_reads() {
 }
 
 #[test]
+fn what_switches_announce_and_what_flows_carry_is_what_tshark_reads() {
+    let desk = Desk::new();
+    desk.write("net.toml", crate::isolation::announcing("ipv4"));
+    desk.quell("run net.toml --quiet --pcap s1->s2,s2->s1 --snaplen 0 --out out").exits(0);
+    fs::copy(desk.path("out/runs/default/seed-1/ports.pcapng"), desk.path("ports.pcapng")).unwrap();
+    let own = frames(&desk, "ports.pcapng", "");
+    let names = [
+        "lldp.chassis.id.mac",
+        "lldp.time_to_live",
+        "lldp.dcbx.feature.pfc.prio1",
+        "lldp.dcbx.feature.pfc.prio2",
+        "lldp.dcbx.ieee.pfc.numtcs",
+        "lldp.ieee.802_1.subtype",
+        "infiniband.bth.opcode",
+        "infiniband.bth.destqp",
+        "_ws.malformed",
+    ];
+    let Some(said) = fields(&desk, "ports.pcapng", &names) else { return };
+    assert_eq!(said.len(), own.len());
+    let mut announced = 0;
+    for (own, said) in own.iter().zip(&said) {
+        assert!(!said.contains_key("_ws.malformed"), "{own} {said:?}");
+        match own["kind"].as_str().unwrap() {
+            "lldp" => {
+                announced += 1;
+                let found: Vec<&str> = names[..6].iter().map(|name| said[*name].as_str()).collect();
+                let chassis = own["chassis"].as_str().unwrap();
+                assert_eq!(found, [chassis, "120", "1", "0", "8", "0x09,0x0b,0x0c,0x13"]);
+            }
+            "roce" => {
+                let pair = own["queue_pair"].as_u64().unwrap();
+                assert!(pair >= 2, "0 and 1 are management's: {own}");
+                assert_eq!(plain(&said["infiniband.bth.destqp"]), pair.to_string());
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(announced, 2);
+}
+
+#[test]
 fn what_tshark_writes_is_read() {
     let desk = Desk::with_tiny();
     desk.quell("run tiny.toml --quiet --config qcn --pcap s1->h1 --out out").exits(0);

@@ -211,6 +211,7 @@ pub(super) fn any_tlv() -> impl Strategy<Value = OwnedTlv> {
                 ip,
             }))
         }),
+        any::<u32>().prop_map(move |us| plain(Tlv::Inactivity(Inactivity { us }))),
         (4..=127_u8, prop::collection::vec(any::<u8>(), 0..=511))
             .prop_filter("another TLV", |(kind, octets)| OtherTlv::new(*kind, octets).is_some())
             .prop_map(|(kind, octets)| OwnedTlv::Other(kind, octets)),

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// From this many runs on a band leaves out the lowest and the highest tenth.
 const RUNS_FOR_A_BAND: usize = 10;
 /// More bars than this do not fit beside each other.
-const MOST_BARS_A_PANEL: usize = 36;
+const MOST_BARS_A_PANEL: usize = 40;
 
 /// Draws every figure from what the runs contributed.
 pub fn figures(specs: &[FigureSpec], extracts: &[Extract]) -> Vec<Figure> {
@@ -252,46 +252,33 @@ fn paired(ours: &Group, theirs: &Group) -> Vec<Group> {
     pairs
 }
 
-/// Bars of those that end so, named without it.
+/// Bars of those that end so, named without it: a group for each part, and as many of them in each panel.
 fn bar_panels(parts: &[Part<'_>], palette: &mut Palette, ending: &str) -> Vec<Panel> {
-    let mut panels: Vec<Panel> = Vec::new();
-    let mut bars_in_last = MOST_BARS_A_PANEL;
-    for part in parts {
-        let bars: Vec<Bar> = part
-            .names()
-            .into_iter()
-            .filter_map(|name| {
-                let values: Vec<f64> =
-                    part.lines_named(name).filter_map(|line| line.values.first().copied()).collect();
-                let name = name.strip_suffix(ending)?;
-                let colour = palette.colour(name);
-                let (value, range) = (stats::median(&values)?, stats::range(&values)?);
-                Some(Bar { name: name.to_owned(), value, range, colour, dashed: false })
-            })
-            .collect();
-        bars_in_last += bars.len() + 1;
-        let group = Group { name: part.configuration.to_owned(), bars };
-        match panels.last_mut() {
-            Some(Panel { body: Body::Bars(groups), references, .. }) if bars_in_last <= MOST_BARS_A_PANEL => {
-                groups.push(group);
-                for reference in part.references() {
-                    if !references.contains(&reference) {
-                        references.push(reference);
-                    }
-                }
-            }
-            _ => {
-                bars_in_last = group.bars.len() + 1;
-                panels.push(Panel {
-                    title: String::new(),
-                    body: Body::Bars(vec![group]),
-                    references: part.references(),
-                    instants: Vec::new(),
-                });
+    let groups: Vec<Group> = parts.iter().map(|part| bars_of(part, palette, ending)).collect();
+    let bars: usize = groups.iter().map(|group| group.bars.len() + 1).sum();
+    let most = groups.len().div_ceil(bars.div_ceil(MOST_BARS_A_PANEL).max(1)).max(1);
+    let panel = |(groups, parts): (&[Group], &[Part<'_>])| {
+        let mut references = Vec::new();
+        for reference in parts.iter().flat_map(Part::references) {
+            if !references.contains(&reference) {
+                references.push(reference);
             }
         }
-    }
-    panels
+        Panel { title: String::new(), body: Body::Bars(groups.to_vec()), references, instants: Vec::new() }
+    };
+    groups.chunks(most).zip(parts.chunks(most)).map(panel).collect()
+}
+
+fn bars_of(part: &Part<'_>, palette: &mut Palette, ending: &str) -> Group {
+    let bars = part.names().into_iter().filter_map(|name| {
+        let values: Vec<f64> =
+            part.lines_named(name).filter_map(|line| line.values.first().copied()).collect();
+        let name = name.strip_suffix(ending)?;
+        let colour = palette.colour(name);
+        let (value, range) = (stats::median(&values)?, stats::range(&values)?);
+        Some(Bar { name: name.to_owned(), value, range, colour, dashed: false })
+    });
+    Group { name: part.configuration.to_owned(), bars: bars.collect() }
 }
 
 /// A panel for each configuration, or one for all, with the dots of all runs.

@@ -11,6 +11,7 @@ use super::scale::{Scale, round_up};
 use super::{Bar, Body, Branch, Cloud, Figure, Group, Line, Panel};
 use crate::metric::stats;
 use crate::unit::{Scaled, Unit};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -58,6 +59,8 @@ struct Layout {
     common: bool,
     /// The most groups of bars that a panel has.
     most_groups: usize,
+    /// The bars that have the same place in every group; none if each group has its own.
+    bar_names: Vec<String>,
 }
 
 impl Layout {
@@ -77,7 +80,13 @@ impl Layout {
         let tops: Vec<f64> = figure.panels.iter().map(Panel::top).collect();
         let most = tops.iter().copied().fold(0.0, f64::max);
         let common = figure.has_common_scale();
-        let tops: Vec<f64> = tops.iter().map(|top| if common { most } else { *top }).collect();
+        let is_alike = |a: &Panel, b: &Panel| has_bars && a.title == b.title;
+        let of_alike = |own: &Panel| {
+            let alike = figure.panels.iter().zip(&tops).filter(|(panel, _)| is_alike(panel, own));
+            alike.map(|(_, top)| *top).fold(own.top(), f64::max)
+        };
+        let tops: Vec<f64> =
+            figure.panels.iter().map(|panel| if common { most } else { of_alike(panel) }).collect();
         let units: Vec<Scaled> = tops.iter().map(|top| figure.unit.scale_for(*top)).collect();
         let span = |(top, unit): (&f64, &Scaled)| {
             figure.fixed_ends().unwrap_or_else(|| (0.0, round_up(top / unit.divisor)))
@@ -111,6 +120,7 @@ impl Layout {
             across: across_unit(figure),
             common,
             most_groups: figure.panels.iter().map(|panel| panel.body.groups()).max().unwrap_or(0),
+            bar_names: Layout::bar_names(figure),
         };
         for row in figure.panels.chunks(columns) {
             let title = if row.iter().any(|panel| !panel.title.is_empty()) { 18.0 } else { 4.0 };
@@ -419,9 +429,11 @@ impl Layout {
         let labels = self.group_labels(groups);
         for (index, group) in groups.iter().enumerate() {
             let left = x + slot * index as f64;
-            let bar_width = (slot * 0.8 / group.bars.len().max(1) as f64).min(40.0);
-            let start = left + (slot - bar_width * group.bars.len() as f64) / 2.0;
-            for (place, bar) in group.bars.iter().enumerate() {
+            let places = if self.bar_names.is_empty() { group.bars.len() } else { self.bar_names.len() };
+            let bar_width = (slot * 0.8 / places.max(1) as f64).min(40.0);
+            let start = left + (slot - bar_width * places as f64) / 2.0;
+            for (index, bar) in group.bars.iter().enumerate() {
+                let place = self.bar_names.iter().position(|name| *name == bar.name).unwrap_or(index);
                 self.draw_bar(svg, bar, (start + bar_width * place as f64, floor, bar_width), vertical);
             }
             let middle = left + slot / 2.0;
@@ -457,6 +469,19 @@ impl Layout {
             svg.line((middle - half, low), (middle + half, low), "#000", 1.0, None);
             svg.line((middle - half, high), (middle + half, high), "#000", 1.0, None);
         }
+    }
+
+    /// The names of the bars of the largest group, if it has all there are: then each has a place of its own in every group,
+    /// which stays empty where there is none of that name.
+    fn bar_names(figure: &Figure) -> Vec<String> {
+        let groups = figure.panels.iter().flat_map(|panel| match &panel.body {
+            Body::Bars(groups) => groups.as_slice(),
+            _ => &[],
+        });
+        let names = |group: &Group| group.bars.iter().map(|bar| bar.name.clone()).collect::<Vec<_>>();
+        let all: BTreeSet<String> = groups.clone().flat_map(names).collect();
+        let has_all = |own: &Vec<String>| own.len() == all.len() && all.iter().all(|name| own.contains(name));
+        groups.map(names).find(has_all).unwrap_or_default()
     }
 
     /// The width that a group of bars has, in all panels alike.

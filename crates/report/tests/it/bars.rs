@@ -6,7 +6,7 @@ use quell_record::claim::{Beside, FigureKind, FigureSpec};
 use quell_record::{
     Catalog, Entity, EntityId, EntityKind, Event, EventKind, Memory, Message, Quantity, Recording, Sink,
 };
-use quell_report::figure::{Body, Group};
+use quell_report::figure::{Bar, Body, Group};
 use quell_report::{Extract, Figure, figures};
 
 const US: u64 = 1_000_000;
@@ -99,4 +99,51 @@ fn what_others_measured_stands_beside_ours_size_by_size() {
     let tail =
         [("< 1 kB".to_owned(), vec![here(2.0), theirs(3.0)]), ("1-10 kB".to_owned(), vec![theirs(4.0)])];
     assert_eq!(groups(&figure, 2), tail);
+}
+
+#[test]
+fn many_configurations_are_dealt_evenly_over_panels() {
+    let names: Vec<String> = (0..14).map(|it| format!("c{it}")).collect();
+    let specs = [figure("pauses", FigureKind::PauseCount, "*<-*", &names, false)];
+    let run = pauses();
+    let extracts: Vec<Extract> = names.iter().map(|name| Extract::take(&run, name, 1, &[], &specs)).collect();
+    let figure = figures(&specs, &extracts).remove(0);
+    let counts: Vec<usize> = (0..figure.panels.len()).map(|panel| groups(&figure, panel).len()).collect();
+    // 14 groups of two bars and a gap are 42, more than one panel takes.
+    assert_eq!(counts, [7, 7]);
+}
+
+/// Where each bar of a figure stands, and how wide it is.
+fn bars_of(svg: &str) -> Vec<(f64, f64)> {
+    let number = |rect: &str, key: &str| {
+        let rest = rect.split(&format!(" {key}=\"")).nth(1).expect("it has one");
+        rest.split('"').next().and_then(|it| it.parse().ok()).expect("a number")
+    };
+    let bars = svg.split("<rect").filter(|rect| rect.contains("stroke-width=\"0.6\""));
+    bars.map(|rect| (number(rect, "x"), number(rect, "width"))).collect()
+}
+
+#[test]
+fn a_bar_that_is_missing_leaves_its_place_empty() {
+    let bar = |name: &str, colour: usize| Bar {
+        name: name.to_owned(),
+        value: 1.0,
+        range: (1.0, 1.0),
+        colour,
+        dashed: false,
+    };
+    let group = |name: &str, bars: Vec<Bar>| Group { name: name.to_owned(), bars };
+    let spec = figure("pauses", FigureKind::PauseCount, "*<-*", &["one".to_owned()], false);
+    let mut figure = drawn(&spec, &pauses());
+    let all = vec![bar("a", 0), bar("b", 1), bar("c", 2)];
+    let pair = vec![group("whole", all), group("less", vec![bar("a", 0), bar("c", 2)])];
+    figure.panels[0].body = Body::Bars(pair);
+    let [(a, wide), (b, _), (c, _), (second_a, second_wide), (second_c, _)] = bars_of(&figure.to_svg())[..]
+    else {
+        panic!("five bars")
+    };
+    let near = |one: f64, other: f64| (one - other).abs() < 0.3;
+    assert!(near(wide, second_wide) && near(b - a, c - b));
+    assert!(near(second_c - second_a, c - a), "the place of b stays empty");
+    assert!(near(second_a - a, second_c - c), "and all stand where they stand in the other group");
 }

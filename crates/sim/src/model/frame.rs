@@ -83,6 +83,11 @@ pub(crate) enum Body {
         /// The switch that says so; `to` is the neighbour.
         node: u32,
     },
+    /// A switch tells the neighbour behind one of its ports what it announces (LLDP); `to` is the switch.
+    Lldp {
+        /// The port.
+        port: u16,
+    },
     /// No frame: a place in two queues, between which flows are moved.
     Marker,
     /// 802.3x PAUSE.

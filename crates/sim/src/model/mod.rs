@@ -9,7 +9,7 @@ mod fabric;
 mod frame;
 mod host;
 mod net;
-mod octets;
+pub(crate) mod octets;
 mod parcel;
 mod port;
 mod ring;
@@ -17,7 +17,7 @@ pub(crate) mod stream;
 mod switch;
 
 use crate::kernel::agenda::{Event, Hoods, Lane, LaneKind};
-use crate::scenario::plan::{LinkId, Plan, SwitchId, What};
+use crate::scenario::plan::{Discovery, LinkId, Plan, SwitchId, What};
 use crate::topology::cut::{Cut, hoods};
 use crate::topology::routing::Routes;
 use fabric::{Mesh, Passed, Router};
@@ -177,7 +177,20 @@ impl World {
             router_rates: (0..plan.routers().count()).map(|router| plan.router_rate(router)).collect(),
         };
         world.book_changes(plan);
+        world.introduce(plan);
         world
+    }
+
+    /// Lets switches announce themselves to their neighbours, where that takes place in the run.
+    fn introduce(&mut self, plan: &Plan) {
+        if plan.discovery == Discovery::Before {
+            return;
+        }
+        for node in &mut self.nodes {
+            if let Node::Switch(switch) = node {
+                switch.announce_all(&mut self.net);
+            }
+        }
     }
 
     fn book_changes(&mut self, plan: &Plan) {

@@ -6,12 +6,13 @@
 
 use super::Fault;
 use super::fabric::Mesh;
-use super::frame::{Frame, Handle, List, Pool};
+use super::frame::{Body, Frame, Handle, List, Pool};
 use super::host::transport::Receiving;
 use super::octets::{self, Captures};
 use super::parcel::{HERE, Load, Parcel};
 use crate::kernel::agenda::{Agenda, Hoods, Lane, LaneKind};
-use crate::scenario::plan::{Completion, NodeId, Plan, Scheme};
+use crate::scenario::plan::{Completion, NodeId, Plan, Scheme, SwitchId};
+use crate::scenario::plan_isolation::announced;
 use quell_proto::control::dcqcn::NotificationPoint;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::{EntityId, Event, EventKind, Tap};
@@ -78,6 +79,9 @@ pub(crate) struct Net {
     completes_on_delivery: bool,
     /// Whether data travels as RoCEv2.
     pub speaks_roce: bool,
+    /// For each switch, the TLVs that it announces in LLDP; and the number of the first.
+    announced: Vec<Box<[u8]>>,
+    first_switch: u32,
     /// Frames to be captured, if somebody asked for some.
     captures: Option<Box<Captures>>,
     /// Whether one of these two, or neither, wants to see octets.
@@ -299,6 +303,11 @@ impl Net {
             check_octets: plan.wire_check,
             keeps_order: plan.fabric.is_some(),
             speaks_roce: plan.scheme.understands_marks(),
+            announced: (0u32..)
+                .take(plan.switches.len())
+                .map(|switch| announced(plan, SwitchId(switch)).into_boxed_slice())
+                .collect(),
+            first_switch: u32::try_from(plan.hosts.len()).expect("fewer than 2^32 hosts"),
             captures: None,
             wants_octets: plan.wire_check,
             has_news: false,
@@ -311,7 +320,7 @@ impl Net {
     #[inline]
     pub(crate) fn depart(&mut self, wire: u32, handle: Handle, octets: u64) -> Instant {
         if self.wants_octets {
-            self.show_octets(wire, handle);
+            self.show_octets(wire, self.pool.get(handle).frame);
         }
         self.hops += 1;
         let way = &self.wires[wire as usize];
@@ -402,7 +411,7 @@ impl Net {
     pub(crate) fn deliver(&mut self, handle: Handle) {
         let frame = self.pool.get(handle).frame;
         self.pool.free(handle);
-        let super::frame::Body::Data { sequence, .. } = frame.body else {
+        let Body::Data { sequence, .. } = frame.body else {
             unreachable!("only data is delivered");
         };
         let received = &mut self.received[frame.flow as usize];
@@ -565,6 +574,12 @@ impl Net {
         self.wants_octets = true;
     }
 
+    /// The TLVs that a node announces in LLDP; none if it announces nothing.
+    pub(crate) fn announced(&self, node: u32) -> &[u8] {
+        let switch = node.checked_sub(self.first_switch);
+        switch.and_then(|switch| self.announced.get(switch as usize)).map_or(&[], |tlvs| tlvs)
+    }
+
     /// Hands over the frames that were taken.
     pub(crate) fn hand_over(&mut self, tap: &mut dyn Tap) {
         if let Some(captures) = &mut self.captures {
@@ -573,8 +588,7 @@ impl Net {
     }
 
     #[cold]
-    fn show_octets(&mut self, wire: u32, handle: Handle) {
-        let frame: Frame = self.pool.get(handle).frame;
+    fn show_octets(&mut self, wire: u32, frame: Frame) {
         let mut shown = if self.check_octets { octets::compare(&frame, self) } else { Ok(()) };
         if let Some(mut captures) = self.captures.take() {
             shown = shown.and(captures.take(wire, &frame, self));

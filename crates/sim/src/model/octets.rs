@@ -3,15 +3,18 @@
 //!
 //! Nodes have the addresses that [`MacAddr::numbered`] gives them; a flow's number is its CN-TAG. Data carries its flow,
 //! number and tag behind the EtherType for experiments, and so do the messages of schemes whose formats are not known.
-//! Where ends speak RoCEv2, data is RoCEv2: a flow's number is its queue pair, a frame's its packet sequence number, a
-//! node's its address in 10.0.0.0/8, and a mark is CE in the IP header.
+//! Where ends speak RoCEv2, data is RoCEv2: a flow's number, beyond the first two that InfiniBand manages itself by, is its
+//! queue pair, a frame's its packet sequence number, a node's its address in 10.0.0.0/8, and a mark is CE in the IP header.
 
 mod cim;
+mod lldp;
 
 use super::frame::{Body, Frame, MARKED};
 use super::net::{Flow, Net};
 use crate::scenario::plan_isolation::CIM_PORT;
+pub(crate) use cim::address_v6;
 use core::net::Ipv4Addr;
+pub(super) use lldp::length as lldp_length;
 use quell_proto::units::{Instant, Priority};
 use quell_proto::wire::{
     self, AnyFrame, Bth, CnTag, Cnm, CnmFrame, CnpFrame, CpId, Dscp, Ecn, Envelope, EtherType, Excerpt,
@@ -162,6 +165,7 @@ fn meant<'a>(frame: &Frame, payload: &'a [u8], net: &Net) -> Result<AnyFrame<'a>
             let vlan = VlanId::new(1).ok_or_else(|| known("VLAN"))?;
             return cim::message(frame, payload, tags(priority)?, vlan, net);
         }
+        Body::Lldp { .. } => return lldp::frame(frame, payload),
         Body::Marker => return Err(known("place on a wire")),
         Body::Pause { quanta } => {
             AnyFrame::Pause(PauseFrame { source: MacAddr::numbered(frame.to), pause: Pause { time: quanta } })
@@ -195,7 +199,7 @@ fn roce<'a>(frame: &Frame, flow: &Flow, tags: Tags, priority: Priority) -> Resul
     let low = |number: u32| U24::new(number & U24::MAX.get()).unwrap_or_default();
     // Routers tell flows apart by the port they come from; those are the dynamic ones.
     let source_port = 0xc000 | (frame.flow as u16 & 0x3fff);
-    let (queue_pair, partition) = (low(frame.flow), 0xffff);
+    let (queue_pair, partition) = (low(frame.flow + MANAGING_PAIRS), 0xffff);
     let bth = |opcode, sequence, becn| Bth {
         opcode,
         solicited: false,
@@ -246,12 +250,15 @@ fn roce<'a>(frame: &Frame, flow: &Flow, tags: Tags, priority: Priority) -> Resul
     Ok(AnyFrame::Roce(frame_of(&NOTHING[..room])))
 }
 
+/// Queue pairs that carry no data: 0 and 1 are those of subnet management and of general services.
+const MANAGING_PAIRS: u32 = 2;
+
 /// Extended headers of acknowledgements: an ACK without a limit of credits, and a NAK for a sequence error.
 static ACKNOWLEDGED: [u8; 4] = [0x1f, 0, 0, 0];
 static OUT_OF_SEQUENCE: [u8; 4] = [0x60, 0, 0, 0];
 
 /// The address of a node in 10.0.0.0/8.
-fn address(node: u32) -> Ipv4Addr {
+pub(crate) fn address(node: u32) -> Ipv4Addr {
     let [_, a, b, c] = (node + 1).to_be_bytes();
     Ipv4Addr::new(10, a, b, c)
 }
@@ -268,6 +275,7 @@ fn payload(frame: &Frame, net: &Net) -> Result<Vec<u8>, String> {
         }
         Body::Probe { worst, is_back } => (u32::from(worst.cast_unsigned()), u32::from(is_back)),
         Body::Cim { octets, .. } => return cim::excerpt(frame, octets, net),
+        Body::Lldp { port } => return Ok(lldp::payload(frame.to, port, net)),
         Body::Ack { below, gap, marked } => (below, u32::from(gap) << 1 | u32::from(marked)),
         Body::Cnm { .. } | Body::Becn | Body::Cnp | Body::Marker | Body::Pause { .. } | Body::Pfc { .. } => {
             (0, 0)

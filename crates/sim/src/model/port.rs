@@ -19,7 +19,7 @@ pub(crate) struct Sender {
     wire_until: Instant,
     /// When its next look for a frame is booked; [`Instant::NEVER`] if it is not.
     booked: Instant,
-    /// Pause frames of its own, which go before everything else.
+    /// Pause frames and announcements of its own, which go before everything else.
     pub control: List,
     /// What it has carried of the first class since the last sample.
     carried: Carried,
@@ -55,6 +55,8 @@ struct Carried {
 struct Rare {
     carried: [Carried; 7],
     pauses: [PauseReceiver; 8],
+    /// A class whose frames are of another one on the wire, and that other one: what holds the latter holds both.
+    disguise: Option<(u8, u8)>,
     expiry_booked: Instant,
     /// For each class, how long it was held since the last sample, and since when it is.
     held: [(u64, Instant); 8],
@@ -87,6 +89,7 @@ impl Sender {
             rare: Box::new(Rare {
                 carried: [Carried::default(); 7],
                 pauses: [PauseReceiver::default(); 8],
+                disguise: None,
                 expiry_booked: Instant::NEVER,
                 held: [(0, Instant::START); 8],
                 serviced_since: Instant::START,
@@ -145,7 +148,7 @@ impl Sender {
         let Frame { length, class, body, .. } = net.pool.get(handle).frame;
         match body {
             Body::Data { .. } => self.send_data(handle, length, class, net),
-            Body::Pause { .. } | Body::Pfc { .. } => {
+            Body::Pause { .. } | Body::Pfc { .. } | Body::Lldp { .. } => {
                 self.wire_until = net.depart(self.wire, handle, u64::from(length) + net.overhead);
                 self.busy_until = self.busy_until.max(self.wire_until);
             }
@@ -238,15 +241,37 @@ impl Sender {
         self.review_pauses(None, net)
     }
 
+    /// The peer knows frames of a class only as those of another: its pauses of that one hold both.
+    pub(crate) fn disguise(&mut self, own: u8, shown: u8) {
+        self.rare.disguise = Some((own, shown));
+    }
+
+    /// The peer turns out to know both. Says whether something was let go.
+    pub(crate) fn undisguise(&mut self, net: &mut Net) -> bool {
+        self.rare.disguise = None;
+        self.review_pauses(None, net)
+    }
+
+    /// The class whose pause holds this one: another where the peer knows it as that.
+    pub(crate) fn holder(&self, class: usize, now: Instant) -> usize {
+        match self.rare.disguise {
+            Some((own, shown)) if usize::from(own) == class && !self.rare.pauses[class].is_paused(now) => {
+                usize::from(shown)
+            }
+            _ => class,
+        }
+    }
+
     fn review_pauses(&mut self, priority: Option<Priority>, net: &mut Net) -> bool {
         let mut let_go = false;
         let shown = priority.map_or(-1, |priority| i64::from(priority.get()));
         let mut next = Instant::NEVER;
         for class in 0..net.classes.len() {
             let bit = 1 << class;
-            let paused = self.rare.pauses[class].is_paused(net.now);
+            let pause = &self.rare.pauses[self.holder(class, net.now)];
+            let paused = pause.is_paused(net.now);
             if paused {
-                next = next.min(self.rare.pauses[class].until().unwrap_or(Instant::NEVER));
+                next = next.min(pause.until().unwrap_or(Instant::NEVER));
             }
             if paused == (self.held & bit != 0) {
                 continue;

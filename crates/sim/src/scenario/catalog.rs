@@ -1,7 +1,7 @@
 //! What a run of a plan will record: every port, input and flow by name.
 
 use super::ideal::{self, Paths};
-use super::plan::{Buffering, Flow, InnerNode, Link, NodeId, Pattern, Plan, Source};
+use super::plan::{Buffering, Flow, InnerNode, Link, NodeId, Pattern, Plan, Source, Switch};
 use crate::traffic::flows::ListedFlow;
 use crate::traffic::trace;
 use quell_proto::units::{Duration, Priority, Rate};
@@ -14,10 +14,22 @@ const INSIDE: &str = "fabric";
 impl Plan {
     /// The data priorities in use, lowest first: those of flows, and those that flows are moved to.
     pub fn priorities(&self) -> Vec<Priority> {
-        let of_flows = self.flows.iter().map(|flow| flow.priority);
         let isolation = self.switches.iter().filter_map(|switch| switch.isolation);
-        let used: BTreeSet<Priority> = of_flows.chain(isolation.map(|it| it.congesting)).collect();
+        let used: BTreeSet<Priority> =
+            self.flow_priorities().chain(isolation.map(|it| it.congesting)).collect();
         used.into_iter().collect()
+    }
+
+    /// The priorities of flows, those among them that only another seed draws.
+    pub(crate) fn flow_priorities(&self) -> impl Iterator<Item = Priority> + '_ {
+        let drawn = self.redraw.iter().flat_map(|redraw| redraw.priorities());
+        self.flows.iter().map(|flow| flow.priority).chain(drawn)
+    }
+
+    /// The priorities that frames of data can have while they are in a switch: those of flows, and the one that this
+    /// switch moves flows to.
+    pub(crate) fn priorities_at(&self, switch: &Switch) -> BTreeSet<Priority> {
+        self.flow_priorities().chain(switch.isolation.map(|it| it.congesting)).collect()
     }
 
     /// The name of a node.

@@ -178,6 +178,7 @@ pub(super) const KEYS: &[Key] = &[
     key("run", "sample", TIME, By("1ms"), "Time between samples of the recording."),
     key("run", "flow_series", Form::Word(&["all", "none"]), By("all"), "Whether every flow is sampled; without, only its totals are kept, which whole-run claims read. For very many flows."),
     key("run", "deadlock", Form::Word(&["avoid", "risk", "expect"]), By("avoid"), "What of ports that can wait for each other in a circle: `avoid` warns where they can, `risk` does not, and both end a run in which they do, with exit code 3; `expect` lets it go on, and `deadlocks` counts it."),
+    key("run", "discovery", Form::Word(&["before", "frames"]), By("before"), "When switches that isolate with signalling learn of each other's queues (LLDP): `before` the run, as where the network has been up for long, or by `frames` on the wire, which their ports send as the run begins and when a link comes back. Until one has come each isolates for itself."),
     key("run", "overhead", Form::Size(0, 1000), By("0B"), "Octets each frame costs on the wire beyond its own; preamble, delimiter and gap are 20B.").source("802.3 clause 4"),
 
     key("topology", "kind", Form::Word(&["star", "chain", "tree", "fat-tree", "n-tree", "clos", "graph", "file", "rack", "dragonfly"]), Required, "The shape of the network."),

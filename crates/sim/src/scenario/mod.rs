@@ -5,6 +5,7 @@
 //! checked against the registry of keys (`keys.rs`, `section.rs`), and the `plan_*.rs` make a plan of it and hold
 //! its parts against each other. All that is wrong is said at once, by line.
 
+pub mod announced;
 mod beside;
 mod catalog;
 mod configurations;
@@ -167,19 +168,51 @@ pub fn share(text: &str) -> Result<f64, Wrong> {
     units::share(text).map(units::Ratio::number).map_err(|error| error.explain(units::Kind::Share))
 }
 
-/// The longest scenario that is read: 4 MB. Larger ones are something else by that name.
-pub const MOST_OCTETS: usize = 4_000_000;
+/// What a text is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Text {
+    /// A scenario.
+    Scenario,
+    /// A table that a scenario names: sizes, flows, a network.
+    Data,
+}
 
-/// The text of a file of unknown kind, or why it cannot be a scenario.
-pub fn check_text<'a>(file: &str, octets: &'a [u8]) -> Result<&'a str, Problem> {
+impl Text {
+    /// The longest that is read, in octets: what is longer is something else by that name. A million flows take less.
+    pub const fn most_octets(self) -> usize {
+        match self {
+            Text::Scenario => 4_000_000,
+            Text::Data => 200_000_000,
+        }
+    }
+
+    /// What to call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Text::Scenario => "a scenario",
+            Text::Data => "a file of data",
+        }
+    }
+
+    fn is_rather(self) -> &'static str {
+        match self {
+            Text::Scenario => "a scenario is a TOML file",
+            Text::Data => "what a scenario names is a table of words and numbers",
+        }
+    }
+}
+
+/// The text of a file of unknown kind, or why it cannot be what it is read as.
+pub fn check_text<'a>(file: &str, octets: &'a [u8], kind: Text) -> Result<&'a str, Problem> {
     let wrong = |line: Option<u32>, message: String, hint: &str| Problem {
         file: file.to_owned(),
         line,
         message,
         hint: Some(hint.to_owned()),
     };
-    if octets.len() > MOST_OCTETS {
-        let message = format!("{} octets, more than the {MOST_OCTETS} a scenario may have", octets.len());
+    if octets.len() > kind.most_octets() {
+        let (found, most) = (octets.len(), kind.most_octets());
+        let message = format!("{found} octets, more than the {most} {} may have", kind.name());
         return Err(wrong(None, message, "is it a recording, or a capture?"));
     }
     let line_of = |end: usize| {
@@ -189,12 +222,10 @@ pub fn check_text<'a>(file: &str, octets: &'a [u8]) -> Result<&'a str, Problem> 
     match std::str::from_utf8(octets) {
         Err(error) => {
             let line = line_of(error.valid_up_to());
-            Err(wrong(line, "not a text in UTF-8".to_owned(), "a scenario is a TOML file"))
+            Err(wrong(line, "not a text in UTF-8".to_owned(), kind.is_rather()))
         }
         Ok(text) => match text.find('\0') {
-            Some(at) => {
-                Err(wrong(line_of(at), "a zero octet: not a text".to_owned(), "a scenario is a TOML file"))
-            }
+            Some(at) => Err(wrong(line_of(at), "a zero octet: not a text".to_owned(), kind.is_rather())),
             None => Ok(text),
         },
     }

@@ -71,6 +71,8 @@ pub struct Plan {
     pub scheme: Scheme,
     /// What becomes of the run if pauses close a circle.
     pub deadlock: Deadlock,
+    /// When switches that isolate learn of their neighbours' queues.
+    pub discovery: Discovery,
     /// Emit and parse every frame as octets, and compare.
     pub wire_check: bool,
 }
@@ -84,6 +86,15 @@ pub enum Deadlock {
     Ends,
     /// It goes on, and the recording says so.
     Noted,
+}
+
+/// When switches that isolate with signalling learn of their neighbours' queues (LLDP).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discovery {
+    /// They have known them since before the run.
+    Before,
+    /// By frames on the wire, as the run begins and when a link comes back.
+    Frames,
 }
 
 /// A host with its adapter.

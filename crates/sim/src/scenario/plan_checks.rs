@@ -156,6 +156,9 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
             }
             (StopRule::Dynamic { alpha_num, alpha_den, .. }, Some(memory)) => {
                 let alpha = (u128::from(alpha_num), u128::from(alpha_den));
+                if let Some(both) = switch.isolation.and_then(|it| it.both) {
+                    stops_too_late(section, "pause.both_stop", both.stop, memory, &rooms, log);
+                }
                 dynamic_headroom(plan, index, section, (key, memory), alpha, &rooms, log);
                 continue;
             }
@@ -182,7 +185,8 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
                 );
             }
         } else {
-            // A congesting class that is stopped may fill up to where both are.
+            // A class of a pair that is stopped may fill up to where both are, by what comes of the other; that one is
+            // not stopped meanwhile, so it is one of them at a time.
             let further = switch
                 .isolation
                 .and_then(|it| it.both)
@@ -190,19 +194,9 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
             let each =
                 rooms.iter().map(|room| (config.stop + *room).get().saturating_mul(classes as u64) + further);
             let all = Bytes::new(each.fold(0, u64::saturating_add));
-            let one =
-                rooms.iter().max().map_or(config.stop, |room| config.stop + *room) + Bytes::new(further);
-            if one > memory {
-                let key = if further > 0 { "pause.both_stop" } else { "pause.stop" };
-                let (path, stop) = (section.path_of(key), config.stop + Bytes::new(further));
-                let message = format!(
-                    "`{path}` is {stop}, and {} more can arrive at one input alone before its peer stops: {one} in a memory \
-                     of {memory}",
-                    one - stop
-                );
-                log.wrong(section.origin_of(key), message)
-                    .hint("it would never stop anybody in time; stop earlier");
-            } else if all > memory {
+            let key = if further > 0 { "pause.both_stop" } else { "pause.stop" };
+            let last = config.stop + Bytes::new(further);
+            if !stops_too_late(section, key, last, memory, &rooms, log) && all > memory {
                 let path = section.path_of("memory");
                 let message =
                     format!("`{path}` is {memory}, and inputs may hold {all} before all peers stop");
@@ -210,6 +204,27 @@ fn switches(plan: &Plan, places: &Places<'_>, longest: Bytes, longest_sent: Byte
             }
         }
     }
+}
+
+/// Whether one input alone fills the memory before its peer has stopped; if so, that is said.
+fn stops_too_late(
+    section: &Section,
+    key: &'static str,
+    stop: Bytes,
+    memory: Bytes,
+    rooms: &[Bytes],
+    log: &mut Log,
+) -> bool {
+    let room = rooms.iter().max().copied().unwrap_or(Bytes::ZERO);
+    let (one, path) = (stop + room, section.path_of(key));
+    if one > memory {
+        let message = format!(
+            "`{path}` is {stop}, and {room} more can arrive at one input alone before its peer stops: {one} in a memory \
+             of {memory}"
+        );
+        log.wrong(section.origin_of(key), message).hint("it would never stop anybody in time; stop earlier");
+    }
+    one > memory
 }
 
 /// The way across a fabric takes as long as its parts do.
@@ -280,7 +295,7 @@ fn queue_limit(plan: &Plan, index: usize, section: &Section, rooms: &[Bytes], lo
     let origin = section.origin_of("queue_limit");
     let (lossy, rule) = match switch.flow_control {
         FlowControl::Pfc { priorities, stop } => {
-            let data = plan.priorities().into_iter();
+            let data = plan.priorities_at(switch).into_iter();
             (data.filter(|priority| priorities & (1 << priority.get()) == 0).collect(), Some(stop))
         }
         FlowControl::Pause(rule) => (Vec::new(), Some(rule)),

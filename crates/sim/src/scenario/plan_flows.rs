@@ -20,6 +20,13 @@ pub(super) struct Sending {
     mice: Option<(Bytes, Priority)>,
 }
 
+impl Sending {
+    /// The priorities that go by the receiver, and the one that goes by size.
+    pub(super) fn priorities(&self) -> (&Priorities, Option<Priority>) {
+        (&self.priorities, self.mice.map(|(_, priority)| priority))
+    }
+}
+
 impl Traffic {
     /// Adds flows that come at random, with sizes of a distribution.
     pub(crate) fn add_drawn(

@@ -1,11 +1,13 @@
 //! Congestion isolation: what a `[switch]` says of it, and what neighbours make of each other's.
 
+use super::announced;
 use super::plan::{
     Buffering, CimForm, Cims, FlowControl, Isolation, NodeId, Plan, StopRule, Switch, SwitchId,
 };
 use super::plan_checks::Places;
 use super::problem::Log;
 use super::section::Section;
+use crate::model::octets;
 use quell_proto::control::ecn::MarkingConfig;
 use quell_proto::control::isolation::{
     Agreement, Announcement, BothClasses, Config, Detection, Flush, IsolatedMarking, QueueMap, agree,
@@ -13,7 +15,7 @@ use quell_proto::control::isolation::{
 use quell_proto::control::qcn::{CongestionConfig, Profile};
 use quell_proto::units::{Priority, Share};
 use quell_proto::wire::MacAddr;
-use quell_proto::wire::lldp::CongestionIsolation;
+use quell_proto::wire::lldp::{CongestionIsolation, Tlvs};
 
 /// Reads what a `[switch]` says of isolation; `None` inside where it has none.
 #[expect(clippy::option_option, reason = "the outer is a problem already reported, the inner is none")]
@@ -128,36 +130,59 @@ fn messages(section: &Section, signals: bool) -> Option<Cims> {
 
 impl Isolation {
     /// Whether neighbours are told of flows.
-    pub(crate) fn signals(&self) -> bool {
+    pub fn signals(&self) -> bool {
         self.config.signal_above.is_some()
     }
 
-    /// What a switch with this number announces of it.
-    pub fn tlv(&self, node: u32) -> CongestionIsolation {
+    /// What the switch with this number announces of it.
+    pub(crate) fn tlv(&self, node: u32) -> CongestionIsolation {
         CongestionIsolation {
             queue_map: QueueMap::default().with_pair(self.monitored, self.congesting),
             excerpt: self.messages.frame_octets,
             address: MacAddr::numbered(node),
             port: CIM_PORT,
-            ip: None,
+            ip: match self.messages.form {
+                CimForm::Layer2 => None,
+                CimForm::Ipv4 => Some(octets::address(node).into()),
+                CimForm::Ipv6 => Some(octets::address_v6(node).into()),
+            },
         }
-    }
-
-    fn announcement(&self) -> Announcement {
-        Announcement::of(&self.tlv(0), Some(self.config.inactivity))
     }
 }
 
 /// The UDP port at which switches take messages, as they announce: one that is free for private use.
 pub(crate) const CIM_PORT: u16 = 49_153;
 
-/// What a switch that isolates can do together with the node at the other end of one of its links.
-pub(crate) fn agreement(plan: &Plan, own: &Isolation, peer: NodeId) -> Agreement {
+/// What a switch announces of itself: the TLVs of its LLDP frames behind the first three. Nothing where it signals nothing.
+pub(crate) fn announced(plan: &Plan, switch: SwitchId) -> Vec<u8> {
+    let signals = plan.switches[switch.0 as usize].isolation.is_some_and(|it| it.signals());
+    let own = NodeId::Switch(switch);
+    if signals { announced::tlvs(plan, own, own) } else { Vec::new() }
+}
+
+/// What the TLVs of an LLDP frame say of isolation, if anything.
+pub(crate) fn heard(tlvs: &[u8]) -> Option<Announcement> {
+    Announcement::of(&Tlvs::parse(tlvs).ok()?)
+}
+
+/// What a switch can do together with the node at the other end of one of its links, by what each announces; `None` where it
+/// signals nothing itself.
+pub(crate) fn agreement(plan: &Plan, here: SwitchId, peer: NodeId) -> Option<Agreement> {
+    let own = plan.switches[here.0 as usize].isolation?;
+    let ours = heard(&announced(plan, here))?;
     let theirs = match peer {
         NodeId::Host(_) => None,
-        NodeId::Switch(SwitchId(peer)) => plan.switches[peer as usize].isolation.filter(Isolation::signals),
+        NodeId::Switch(peer) => heard(&announced(plan, peer)),
     };
-    agree(&own.announcement(), own.config.inactivity, theirs.map(|it| it.announcement()).as_ref())
+    Some(agree(&ours, own.config.inactivity, theirs.as_ref()))
+}
+
+/// Whether the node at the other end of a link has the same two queues, so that a pause of either stops what it is
+/// meant for.
+pub(crate) fn shares_queues(plan: &Plan, own: &Isolation, peer: NodeId) -> bool {
+    let NodeId::Switch(SwitchId(peer)) = peer else { return false };
+    let pair = |it: &Isolation| (it.monitored, it.congesting);
+    plan.switches[peer as usize].isolation.is_some_and(|theirs| pair(&theirs) == pair(own))
 }
 
 /// Holds the isolation of each switch against the rest of the plan.
@@ -204,13 +229,15 @@ fn own_parts(plan: &Plan, switch: &Switch, isolation: &Isolation, section: &Sect
 }
 
 fn priorities(plan: &Plan, isolation: &Isolation, section: &Section, log: &mut Log) {
-    if let Some(flow) = plan.flows.iter().find(|flow| flow.priority == isolation.congesting) {
+    if plan.flow_priorities().any(|priority| priority == isolation.congesting) {
         let path = section.path_of("isolation.congesting");
-        let message = format!("`{path}` is {}, which `{}` has", isolation.congesting, flow.name);
+        let flow = plan.flows.iter().find(|flow| flow.priority == isolation.congesting);
+        let who = flow.map_or_else(|| "a flow of another seed".to_owned(), |flow| format!("`{}`", flow.name));
+        let message = format!("`{path}` is {}, which {who} has", isolation.congesting);
         log.wrong(section.origin_of("isolation.congesting"), message)
             .hint("only what is moved there waits in that queue");
     }
-    if !plan.flows.iter().any(|flow| flow.priority == isolation.monitored) {
+    if !plan.flow_priorities().any(|priority| priority == isolation.monitored) {
         let path = section.path_of("isolation.monitored");
         let message = format!("`{path}` is {}, and no flow has that priority", isolation.monitored);
         log.warn(section.origin_of("isolation.monitored"), message, "nothing would ever be isolated");
@@ -231,15 +258,12 @@ fn neighbours(plan: &Plan, places: &Places<'_>, log: &mut Log) {
             else {
                 continue;
             };
-            let Some(own) = plan.switches[here.0 as usize].isolation.filter(Isolation::signals) else {
-                continue;
-            };
-            if let Agreement::LocalOnly(why) = agreement(plan, &own, peer) {
+            if let Some(Agreement::LocalOnly(why)) = agreement(plan, here, peer) {
                 let (name, peer) = (plan.name(link.ends[end]), plan.name(peer));
                 let message = format!("`{name}` does not tell `{peer}` of congesting flows: {why}");
                 let section = places.switches[here.0 as usize];
-                let hint = "on that link each isolates for itself; with the same `isolation.monitored` and \
-                            `isolation.congesting` at both ends they signal";
+                let hint = "on that link each isolates for itself; with the same `isolation.monitored`, `congesting` \
+                            and `cim` at both ends they signal";
                 log.warn(section.origin_of("isolation.mode"), message, hint);
             }
         }

@@ -132,7 +132,9 @@ fn flow_control(section: &Section, in_use: u8, log: &mut Log) -> Option<FlowCont
     let priorities = named.map_or(in_use, |list| list.iter().fold(0, |bits, priority| bits | 1 << priority));
     // Where no flow could be read none is in use; that is said where it could not.
     if priorities == 0 && named.is_some() {
-        log.wrong(section.origin_of("pause.priorities"), "no priority is lossless")
+        let message =
+            format!("`{}` names none, so that nothing is lossless", section.path_of("pause.priorities"));
+        log.wrong(section.origin_of("pause.priorities"), message)
             .hint("name some, or set `pause.mode` to `off`");
         return None;
     }

@@ -255,6 +255,11 @@ impl Priorities {
         Some(Priorities { all, count: spread.len() })
     }
 
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Priority> + '_ {
+        self.all[..self.count].iter().copied()
+    }
+
     /// That of a flow to this host.
     pub(crate) fn towards(&self, to: HostId) -> Priority {
         let hash = stream::mix(u64::from(to.0) + 1);

@@ -1,7 +1,7 @@
 //! Reading a scenario: one pass over the file, then one for each configuration.
 
 use super::configurations::{Axes, Chosen};
-use super::plan::{Adapter, Deadlock, Host, HostId, Plan, Scheme, Switch, TieBreak};
+use super::plan::{Adapter, Deadlock, Discovery, Host, HostId, Plan, Scheme, Switch, TieBreak};
 use super::plan_checks::Places;
 use super::plan_claims::Reading;
 use super::plan_network::Files;
@@ -388,13 +388,18 @@ impl Sections {
             flow_sections = order.into_iter().map(|old| flow_sections[old]).collect();
         }
         if whole && traffic.flows.is_empty() {
-            if !self.top.is_wrong(&["traffic"]) {
+            if let Some(section) = self.traffic.first() {
+                log.wrong(&section.origin, format!("no flow comes in {length}, so that nothing is sent"))
+                    .hint("a longer run, a higher load or smaller flows make some");
+            } else if !self.top.is_wrong(&["traffic"]) {
                 log.wrong(&self.top.origin, "nothing is sent")
                     .hint("write a [[traffic]] with `from` and `to`");
             }
             whole = false;
         }
-        let in_use = traffic.flows.iter().fold(0, |bits, flow| bits | 1 << flow.priority.get());
+        let of_flows = traffic.flows.iter().map(|flow| flow.priority);
+        let drawn = redraw.iter().flat_map(|redraw| redraw.priorities());
+        let in_use = of_flows.chain(drawn).fold(0, |bits, priority| bits | 1 << priority.get());
         let (switches, switch_sections) = self.switches(&network, in_use, log);
         let mut plan = Plan {
             length,
@@ -414,6 +419,10 @@ impl Sections {
             changes: Vec::new(),
             scheme: scheme.unwrap_or(Scheme::None),
             deadlock: Deadlock::Impossible,
+            discovery: match self.run.text("discovery") {
+                Some("frames") => Discovery::Frames,
+                _ => Discovery::Before,
+            },
             wire_check: request.wire_check,
         };
         let shortest = plan.scheme.shortest_frame();

@@ -6,7 +6,7 @@ use super::plan_traffic::{Priorities, Traffic};
 use super::units::Ratio;
 use crate::traffic::Sizes;
 use crate::traffic::flows::{self, ListedFlow, PoissonFlows};
-use quell_proto::units::{Bytes, Instant, Rate};
+use quell_proto::units::{Bytes, Instant, Priority, Rate};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 pub struct Redraw {
     pub(super) flows: Vec<Flow>,
     pub(super) sources: Vec<Source>,
-    pub(super) recipes: Vec<Recipe>,
+    pub(crate) recipes: Vec<Recipe>,
 }
 
 /// How a list of flows is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Recipe {
+pub(crate) struct Recipe {
     /// Who takes part.
     pub(super) hosts: Vec<HostId>,
     /// The rate of the link of every host there is.
@@ -60,6 +60,11 @@ impl Redraw {
         self.sources.iter_mut().chain(of_recipes)
     }
 
+    /// Every priority that a flow may have under some seed.
+    pub(crate) fn priorities(&self) -> impl Iterator<Item = Priority> + '_ {
+        self.recipes.iter().flat_map(Recipe::priorities)
+    }
+
     /// Lets what is the same under every seed begin and end as it does in a plan, where flows are told to.
     pub(super) fn follow(&mut self, flows: &[Flow], sources: &[Source]) {
         let life = |source: &Source, flows: &[Flow]| {
@@ -77,6 +82,31 @@ impl Redraw {
 }
 
 impl Recipe {
+    /// Every priority that one of its flows may have.
+    fn priorities(&self) -> impl Iterator<Item = Priority> + '_ {
+        let (priorities, mice) = self.by_receiver();
+        priorities.all().chain(mice)
+    }
+
+    /// The priorities that a flow to this host may have.
+    pub(crate) fn priorities_towards(&self, to: HostId) -> impl Iterator<Item = Priority> + use<> {
+        let (priorities, mice) = self.by_receiver();
+        [priorities.towards(to)].into_iter().chain(mice)
+    }
+
+    /// The priorities that go by the receiver, and the one that goes by size.
+    fn by_receiver(&self) -> (&Priorities, Option<Priority>) {
+        match &self.what {
+            What::Flows { sending, .. } => sending.priorities(),
+            What::Incasts { priorities, .. } | What::Permutation { priorities, .. } => (priorities, None),
+        }
+    }
+
+    /// Whoever may send, and whoever may receive.
+    pub(crate) fn hosts(&self) -> &[HostId] {
+        &self.hosts
+    }
+
     /// Adds what comes of a number to draw from.
     pub(super) fn draw(
         &self,

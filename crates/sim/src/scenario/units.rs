@@ -235,8 +235,9 @@ fn meant(unit: &str, wanted: Kind) -> String {
     if unit.ends_with("B/s") {
         return format!("rates are in bits: {}", Kind::Rate.units());
     }
-    let known = UNITS.iter().map(|(name, ..)| *name);
-    match known.into_iter().find(|name| name.to_lowercase() == rate || name.to_lowercase() == folded) {
+    let known = UNITS.iter().filter(|(_, kind, _)| *kind == wanted).map(|(name, ..)| *name);
+    let spelled = [rate, format!("{folded}/s"), folded];
+    match known.into_iter().find(|name| spelled.contains(&name.to_lowercase())) {
         Some(name) => format!("write {name}"),
         None => format!("the units of {} are {}", &wanted.to_string()[2..], wanted.units()),
     }

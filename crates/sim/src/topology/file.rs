@@ -90,7 +90,11 @@ impl Reader<'_> {
         }
         if self.problems.is_empty() && links.len() as u64 != link_count {
             let message = format!("its first line says {link_count} links, and {} follow", links.len());
-            self.wrong(Some(first), message, "is the file cut short?");
+            let hint = match links.len() as u64 > link_count {
+                true => "the third number of that line counts them",
+                false => "is the file cut short?",
+            };
+            self.wrong(Some(first), message, hint);
         }
         Some(Spec::Graph { hosts, switches: switch_names, links })
     }
@@ -179,7 +183,10 @@ mod tests {
         assert!(links("1 2 10Gbps 1 0").contains("a delay of `1`"));
         assert!(links("1 2 10Gbps 1us 0.01").contains("an error rate of `0.01`"));
         assert!(links("1 2 10Gbps").contains("`1 2 10Gbps` is no link"));
-        assert!(links("").contains("says 2 links, and 1 follow"));
+        assert!(links("").contains("says 2 links, and 1 follow\nhint: is the file cut short?"));
+        let more = links("1 2 10Gbps 1us 0\n1 2 10Gbps 1us 0");
+        assert!(more.contains("says 2 links, and 3 follow\nhint: the third number"), "{more}");
+        assert!(links("1 2 10Gb 1us 0").contains("hint: write Gb/s"));
     }
 
     proptest! {

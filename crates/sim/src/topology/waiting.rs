@@ -5,7 +5,9 @@
 //! leads back to where it began, all of those inputs can be full at once, each waiting for the next: a deadlock. Whether
 //! it happens is up to traffic and time; that it cannot is known before a run.
 //!
-//! All shortest paths a flow may take are followed. Notifications are not: they are few, and leave the network.
+//! All shortest paths a flow may take are followed, and where each seed draws its flows, those of all that it may draw.
+//! Notifications are not: they are few, and leave the network. Inputs that a host feeds are left out: they wait for
+//! others, but nobody waits for a host.
 
 use super::Routes;
 use crate::scenario::plan::{FlowControl, HostId, NodeId, Plan, SwitchId};
@@ -33,19 +35,10 @@ pub fn circles(plan: &Plan, links_up: &[bool]) -> Vec<Circle> {
     }
     let mut waits = Waits::new(plan);
     let routes = Routes::compute(plan, links_up);
-    for ((to, priority), from) in destinations(plan) {
+    for ((to, priority), from) in waits.destinations() {
         waits.follow(to, priority, &from, &routes);
     }
     waits.circles()
-}
-
-/// The senders to each destination, by priority.
-fn destinations(plan: &Plan) -> BTreeMap<(HostId, Priority), BTreeSet<HostId>> {
-    let mut groups: BTreeMap<_, BTreeSet<HostId>> = BTreeMap::new();
-    for flow in &plan.flows {
-        groups.entry((flow.to, flow.priority)).or_default().insert(flow.from);
-    }
-    groups
 }
 
 /// The eight priorities, and all traffic at once.
@@ -89,10 +82,36 @@ impl<'a> Waits<'a> {
         }
     }
 
-    /// Follows all ways from the senders to a destination, and notes who waits for whom on them.
-    fn follow(&mut self, to: HostId, priority: Priority, from: &BTreeSet<HostId>, routes: &Routes) {
+    /// The switches of the senders to each destination, by priority.
+    fn destinations(&self) -> BTreeMap<(HostId, Priority), BTreeSet<SwitchId>> {
+        let switch_of = |host: HostId| match self.receiver(self.host_wires[host.0 as usize]) {
+            NodeId::Switch(switch) => Some(switch),
+            NodeId::Host(_) => None,
+        };
+        let mut groups: BTreeMap<_, BTreeSet<SwitchId>> = BTreeMap::new();
+        for flow in &self.plan.flows {
+            groups.entry((flow.to, flow.priority)).or_default().extend(switch_of(flow.from));
+        }
+        for recipe in self.plan.redraw.iter().flat_map(|redraw| &redraw.recipes) {
+            let switches: BTreeSet<SwitchId> =
+                recipe.hosts().iter().filter_map(|host| switch_of(*host)).collect();
+            for &to in recipe.hosts() {
+                for priority in recipe.priorities_towards(to) {
+                    groups.entry((to, priority)).or_default().extend(&switches);
+                }
+            }
+        }
+        groups
+    }
+
+    /// Follows all ways from the switches of senders to a destination, and notes who waits for whom on them.
+    fn follow(&mut self, to: HostId, priority: Priority, from: &BTreeSet<SwitchId>, routes: &Routes) {
         self.walk += 1;
-        let mut wires: Vec<usize> = from.iter().map(|host| self.host_wires[host.0 as usize]).collect();
+        let ways = |switch: &SwitchId| {
+            let own = &self.wires[switch.0 as usize];
+            routes.ports(*switch, to).iter().map(|port| own[usize::from(*port)])
+        };
+        let mut wires: Vec<usize> = from.iter().flat_map(ways).collect();
         while let Some(wire) = wires.pop() {
             if self.seen[wire] == self.walk {
                 continue;
@@ -320,6 +339,22 @@ pub(crate) mod tests {
             assert_eq!(found(&plan(topology, PFC, any)), [], "{topology}");
             assert_eq!(found(&plan(topology, PAUSE, any)), [], "{topology}");
         }
+    }
+
+    /// Whom a permutation pairs is drawn by each seed for itself. None of the first ones need close the ring.
+    #[test]
+    fn what_any_seed_may_draw_is_followed() {
+        let drawn = plan(&ring(5), PFC, "{ from = \"*\", to = \"permutation\" }");
+        let fixed = Plan { redraw: None, ..drawn.clone() };
+        assert_eq!(found(&fixed), [], "the first seed alone closes none");
+        let circles = found(&drawn);
+        assert_eq!(names(&drawn, &circles[0]), ["s1->s2", "s2->s3", "s3->s4", "s4->s5", "s5->s1"]);
+        let trees = plan(
+            "kind = \"clos\"\nleaves = 4\nspines = 3\nhosts = 3",
+            PFC,
+            "{ to = \"permutation\", from = \"*\" }",
+        );
+        assert_eq!(found(&trees), []);
     }
 
     /// A Clos in which two links have failed has ways that go up again, and those can wait for each other (Deadlocks in

@@ -159,10 +159,13 @@ fn make(
         let (message, hint) = error.explain(units::Kind::Time);
         (format!("a start of `{start}`: {message}"), hint.unwrap_or_default())
     })?;
-    let whose = |name: &str| host(name).ok_or_else(|| (format!("there is no host `{name}`"), String::new()));
+    let whose = |name: &str| {
+        let hint = "hosts are those of the topology, by their names; number 3 of a `flow.txt` is `h3`";
+        host(name).ok_or_else(|| (format!("there is no host `{name}`"), hint.to_owned()))
+    };
     let (sender, receiver) = (whose(from)?, whose(to)?);
     if sender == receiver {
-        return Err((format!("`{from}` would send to itself"), String::new()));
+        return Err((format!("`{from}` would send to itself"), "a flow has two ends".to_owned()));
     }
     let size = bytes.parse::<u64>().ok().filter(|size| *size > 0);
     let size = size
@@ -233,8 +236,9 @@ mod tests {
         let heading = "start_ns,from,to,bytes\n";
         assert_eq!(
             wrong(&format!("{heading}1,h1,h99,10\n1,h1,h2,-5\n1,h3,h3,5\n")),
-            "flows.csv:2: there is no host `h99`\nflows.csv:3: a size of `-5`\nhint: sizes are whole octets, one or \
-             more\nflows.csv:4: `h3` would send to itself"
+            "flows.csv:2: there is no host `h99`\nhint: hosts are those of the topology, by their names; number 3 of a \
+             `flow.txt` is `h3`\nflows.csv:3: a size of `-5`\nhint: sizes are whole octets, one or more\nflows.csv:4: \
+             `h3` would send to itself\nhint: a flow has two ends"
         );
         assert!(wrong("from,to,bytes\n").contains("no column such as `start_ns`"));
         assert!(wrong(&format!("{heading}1,h1,h2\n")).contains("3 columns, where the heading has 4"));

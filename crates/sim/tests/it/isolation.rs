@@ -2,6 +2,7 @@
 
 use crate::network::{Totals, run_of};
 use proptest::prelude::*;
+use quell_proto::wire::{AnyFrame, Change};
 use quell_record::{EventKind, Quantity};
 use quell_sim::scenario::plan::Plan;
 use quell_sim::scenario::{Request, read};
@@ -92,6 +93,77 @@ fn both_classes_are_paused_where_a_host_goes_on_filling_the_congesting_one() {
         stops.filter(|it| it.entity.0 % 2 == data).count()
     };
     assert!(stops(0) > 0 && stops(1) > 0, "{} {}", stops(0), stops(1));
+}
+
+/// A switch that isolates, in front of one that does not or that means other queues: three senders overrun a receiver,
+/// and memory is scarce.
+fn unlike(second: &str) -> Plan {
+    let text = format!(
+        r#"
+        title = "t"
+        run = {{ length = "3ms", sample = "100us" }}
+        topology = {{ kind = "chain", trunk.rate = "20Gb/s", hosts = [["a1", "a2", "a3"], ["r"]] }}
+        [switch]
+        kind = "output-queued"
+        schedule = "wrr"
+        weights = [1, 1, 1, 1, 1, 1, 1, 1]
+        memory = "1MB"
+        isolation = {{ mode = "local", low = "5kB", high = "30kB" }}
+        pause = {{ mode = "pfc", stop = "60kB", go = "40kB", both_stop = "90kB", both_go = "70kB" }}
+        [switches.s2]
+        isolation = {{ {second} }}
+        [[traffic]]
+        from = ["a1", "a2", "a3"]
+        to = "r"
+        "#
+    );
+    read_plan(&text).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// On the wire an isolated frame has the priority of its flow. So a neighbour that has no such congesting queue, or
+/// does not isolate that flow, stops it by pauses of the monitored class, in whichever queue it waits.
+#[test]
+fn nothing_is_lost_between_switches_that_mean_other_queues() {
+    // The last has the queues, but hardly ever finds a flow: what comes out of the congesting queue of the first waits
+    // in the monitored one there.
+    for second in ["mode = \"off\"", "congesting = 3", "mode = \"local\", low = \"2MB\", high = \"2MB\""] {
+        let said = run_of(&unlike(second));
+        assert!(said.events.iter().any(|it| it.kind == EventKind::Isolated), "{second}: flows are isolated");
+        assert!(said.flows.iter().all(|flow| flow.lost_frames == 0), "{second}");
+        let delivered: u64 = said.flows.iter().map(|flow| flow.delivered_bytes).sum();
+        assert!(delivered > 3_500_000, "{second}: the receiver is kept busy, {delivered}");
+    }
+}
+
+#[test]
+fn thresholds_that_move_with_the_memory_hold_for_isolated_flows_of_hosts_too() {
+    let dynamic = "memory = \"400kB\", pause = { mode = \"pfc\", rule = \"dynamic\", alpha = \"1/8\", both_stop = \"300kB\", both_go = \"200kB\" }";
+    let said = run_of(&plan(&isolating("signal", dynamic), ""));
+    assert!(said.events.iter().any(|it| it.kind == EventKind::Isolated));
+    assert!(said.flows.iter().all(|flow| flow.lost_frames == 0));
+}
+
+/// A flow that falls silent is free after a while, and the neighbour that was told of it is told of that too.
+#[test]
+fn neighbours_are_told_of_the_end_of_silent_flows_if_asked_for() {
+    let silent = "[[traffic]]\nfrom = \"a3\"\nto = \"r\"\nmessage = \"100kB\"";
+    for (releases, wanted) in [(true, true), (false, false)] {
+        let keys = isolating("signal", PFC).replacen(
+            "mode",
+            &format!("flush = \"nothing\", inactivity = \"50us\", releases = {releases}, mode"),
+            1,
+        );
+        let plan = plan(&keys, silent);
+        let (kept, _) = crate::discovery::tapped(&plan);
+        let changes: Vec<Change> = (kept.0.iter())
+            .filter_map(|(.., octets)| match quell_proto::wire::parse(octets) {
+                Ok(AnyFrame::Cim(message)) => Some(message.cim.change),
+                _ => None,
+            })
+            .collect();
+        assert!(changes.contains(&Change::Isolate));
+        assert_eq!(changes.contains(&Change::Release), wanted, "{changes:?}");
+    }
 }
 
 #[test]

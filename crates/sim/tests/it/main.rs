@@ -7,6 +7,7 @@ mod conservation;
 mod dcqcn;
 mod deadlock;
 mod determinism;
+mod discovery;
 mod fabric;
 mod failures;
 mod figures;

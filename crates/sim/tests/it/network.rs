@@ -54,6 +54,7 @@ pub(crate) fn graph(hosts: u32, switches: u32, ends: &[[NodeId; 2]], rate: Rate,
         changes: Vec::new(),
         scheme: Scheme::None,
         deadlock: Deadlock::Impossible,
+        discovery: Discovery::Before,
         wire_check: false,
     }
 }

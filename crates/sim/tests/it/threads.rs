@@ -57,7 +57,7 @@ fn sooner(plan: &Plan) -> Plan {
 }
 
 /// The experiments of the gallery, by name.
-fn gallery() -> Vec<String> {
+pub(crate) fn gallery() -> Vec<String> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut names = Vec::new();
     for family in std::fs::read_dir(&root).expect("the gallery is there").flatten() {

@@ -12,18 +12,20 @@ pub struct LastResortConfig {
     pub monitored: PauseConfig,
     /// The congesting class, by what it holds itself.
     pub congesting: PauseConfig,
-    /// When what the congesting class holds pauses the monitored class too; `None`: never.
+    /// When what one class holds pauses the other too; `None`: never.
     pub both: Option<BothClasses>,
 }
 
 /// The further threshold of a pair: what a neighbour still has of congesting flows in its monitored queue is not stopped
 /// by a pause of the congesting class, and would fill the congesting queue all the same ("Response: Congested flow
-/// packets can be in non-congested queue when PFC is triggered: additional thresholds are required").
+/// packets can be in non-congested queue when PFC is triggered: additional thresholds are required"). Likewise the other
+/// way round: a flow that only the neighbour isolates comes out of its congesting queue, which a pause of the monitored
+/// class does not stop, and waits in the monitored queue here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BothClasses {
-    /// The congesting class holds more than this: the monitored class is paused as well.
+    /// One class holds more than this: the other is paused as well.
     pub stop: Bytes,
-    /// It holds less than this: the monitored class goes by itself again.
+    /// It holds less than this: the other goes by itself again.
     pub go: Bytes,
 }
 
@@ -40,12 +42,12 @@ pub enum Impossible {
         /// What the queue holds at most.
         capacity: Bytes,
     },
-    /// The monitored class would be paused for the congesting one's sake before that is paused itself.
+    /// A class would be paused for the other one's sake before that is paused itself.
     BothFirst {
         /// The threshold of both classes.
         both: Bytes,
-        /// That of the congesting class.
-        congesting: Bytes,
+        /// That of the other class.
+        own: Bytes,
     },
 }
 
@@ -58,8 +60,8 @@ impl fmt::Display for Impossible {
                     "a stop at {stop}, and {headroom} that still arrive, do not fit into a queue of {capacity}"
                 )
             }
-            Impossible::BothFirst { both, congesting } => {
-                write!(f, "both classes stop at {both}, before the congesting one does at {congesting}")
+            Impossible::BothFirst { both, own } => {
+                write!(f, "both classes stop at {both}, before one of them does by itself at {own}")
             }
         }
     }
@@ -70,17 +72,14 @@ impl core::error::Error for Impossible {}
 impl LastResortConfig {
     /// Whether queues of this capacity never overflow, if `headroom` still arrives after a stop.
     pub fn check(&self, capacity: Bytes, headroom: Bytes) -> Result<(), Impossible> {
-        let last_stop = self.both.map_or(self.congesting.stop, |both| both.stop);
-        for stop in [self.monitored.stop, last_stop] {
-            if stop.get().saturating_add(headroom.get()) > capacity.get() {
-                return Err(Impossible::NoRoom { stop, headroom, capacity });
-            }
+        let own = self.monitored.stop.max(self.congesting.stop);
+        let stop = self.both.map_or(own, |both| both.stop);
+        if stop < own {
+            return Err(Impossible::BothFirst { both: stop, own });
         }
-        match self.both {
-            Some(both) if both.stop < self.congesting.stop => {
-                Err(Impossible::BothFirst { both: both.stop, congesting: self.congesting.stop })
-            }
-            _ => Ok(()),
+        match stop.get().saturating_add(headroom.get()) > capacity.get() {
+            true => Err(Impossible::NoRoom { stop, headroom, capacity }),
+            false => Ok(()),
         }
     }
 }
@@ -94,7 +93,7 @@ pub struct Signals {
     pub congesting: Option<Signal>,
 }
 
-/// Watches what one input holds of the congesting class, and whether the monitored one is to stop for its sake.
+/// Watches what one input holds of one class of a pair, and whether the other is to stop for its sake.
 #[derive(Clone, Copy, Debug)]
 pub struct Coupling {
     both: BothClasses,
@@ -111,20 +110,25 @@ impl Coupling {
         Coupling { both, is_holding: false }
     }
 
-    /// The input holds so much of the congesting class now; to be called after every change. Says whether the monitored
+    /// The input holds so much of the class that is watched; to be called after every change. Says whether the other
     /// class is to stop or to go by itself from now on: its own level must be looked at again.
     #[inline]
-    pub fn on_level(&mut self, congesting: Bytes) -> bool {
+    pub fn on_level(&mut self, watched: Bytes) -> bool {
         let before = self.is_holding;
-        self.is_holding = if before { congesting >= self.both.go } else { congesting > self.both.stop };
+        self.is_holding = if before { watched >= self.both.go } else { watched > self.both.stop };
         before != self.is_holding
     }
 
-    /// The level of the monitored class as its own thresholds, which begin at `stop`, are to see it: a class that is
-    /// held is as good as one that is over its own.
+    /// The level of the other class as its own thresholds, which begin at `stop`, are to see it: a class that is held
+    /// is as good as one that is over its own.
     #[inline]
-    pub fn shown(&self, monitored: Bytes, stop: Bytes) -> Bytes {
-        if self.is_holding { monitored.max(stop + Bytes::new(1)) } else { monitored }
+    pub fn shown(&self, other: Bytes, stop: Bytes) -> Bytes {
+        if self.is_holding { other.max(stop + Bytes::new(1)) } else { other }
+    }
+
+    /// While the other class stops: below which level of the class that is watched it goes by itself again.
+    pub fn holds_above(&self) -> Option<Bytes> {
+        self.is_holding.then_some(self.both.go)
     }
 }
 
@@ -133,7 +137,8 @@ impl Coupling {
 pub struct LastResort {
     monitored: PauseSender,
     congesting: PauseSender,
-    coupling: Option<Coupling>,
+    /// What stops the monitored class for the congesting one's sake, and the congesting class for the other's.
+    couplings: Option<[Coupling; 2]>,
     config: LastResortConfig,
 }
 
@@ -146,7 +151,7 @@ impl LastResort {
         LastResort {
             monitored: PauseSender::new(config.monitored),
             congesting: PauseSender::new(config.congesting),
-            coupling: config.both.map(Coupling::new),
+            couplings: config.both.map(|both| [Coupling::new(both); 2]),
             config,
         }
     }
@@ -154,16 +159,16 @@ impl LastResort {
     /// The input holds `levels` now, on a port of this `rate`; to be called after every change.
     #[inline]
     pub fn on_levels(&mut self, now: Instant, levels: Levels, rate: Rate) -> Signals {
-        let level = match &mut self.coupling {
-            None => levels.monitored,
-            Some(coupling) => {
-                coupling.on_level(levels.congesting);
-                coupling.shown(levels.monitored, self.config.monitored.stop)
-            }
-        };
+        let mut shown = levels;
+        if let Some([monitored, congesting]) = &mut self.couplings {
+            monitored.on_level(levels.congesting);
+            congesting.on_level(levels.monitored);
+            shown.monitored = monitored.shown(levels.monitored, self.config.monitored.stop);
+            shown.congesting = congesting.shown(levels.congesting, self.config.congesting.stop);
+        }
         Signals {
-            monitored: self.monitored.on_level(now, level, rate),
-            congesting: self.congesting.on_level(now, levels.congesting, rate),
+            monitored: self.monitored.on_level(now, shown.monitored, rate),
+            congesting: self.congesting.on_level(now, shown.congesting, rate),
         }
     }
 
@@ -227,6 +232,15 @@ mod tests {
     }
 
     #[test]
+    fn what_a_neighbour_isolates_by_itself_is_stopped_by_the_further_threshold_of_the_monitored_class() {
+        let mut input = LastResort::new(config());
+        assert_eq!(after(&mut input, 850, 10), (true, false));
+        assert_eq!(after(&mut input, 851, 10), (true, true));
+        assert_eq!(after(&mut input, 799, 10), (true, false));
+        assert_eq!(after(&mut input, 699, 10), (false, false));
+    }
+
+    #[test]
     fn a_class_that_is_over_its_own_threshold_stays_paused() {
         let mut input = LastResort::new(config());
         assert_eq!(after(&mut input, 760, 851), (true, true));
@@ -265,9 +279,9 @@ mod tests {
             for (monitored, congesting) in levels {
                 let (stops_monitored, stops_congesting) = after(&mut input, monitored, congesting);
                 prop_assert!(stops_monitored || monitored <= 750 && congesting <= 850);
-                prop_assert!(stops_congesting || congesting <= 750);
+                prop_assert!(stops_congesting || congesting <= 750 && monitored <= 850);
                 prop_assert!(!stops_monitored || monitored >= 700 || congesting >= 800);
-                prop_assert!(!stops_congesting || congesting >= 700);
+                prop_assert!(!stops_congesting || congesting >= 700 || monitored >= 800);
             }
         }
     }

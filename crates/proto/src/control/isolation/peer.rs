@@ -3,9 +3,10 @@
 //! Values only; where they sit in a TLV is for [`wire`](crate::wire::lldp) to know.
 
 use crate::units::{Duration, Priority};
-use crate::wire::lldp::CongestionIsolation;
 pub use crate::wire::lldp::QueueMap;
+use crate::wire::lldp::{CongestionIsolation, Inactivity, Tlvs};
 use core::fmt;
+use core::net::IpAddr;
 
 /// What a bridge announces of its isolation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +18,16 @@ pub struct Announcement {
     /// How long a flow must be silent there to be no congesting one any more; the proposal of 2018 announces it, the
     /// standard does not.
     pub inactivity: Option<Duration>,
+    /// Where it takes messages on layer 3, if it does.
+    pub ip: Option<IpAddr>,
 }
 
 impl Announcement {
-    /// What a TLV announces, and how long a flow must be silent there, if that is known.
-    pub fn of(tlv: &CongestionIsolation, inactivity: Option<Duration>) -> Announcement {
-        Announcement { map: tlv.queue_map, frame_octets: tlv.excerpt, inactivity }
+    /// What the TLVs of an LLDP frame announce; `None` if they say nothing of isolation.
+    pub fn of(tlvs: &Tlvs<'_>) -> Option<Announcement> {
+        let CongestionIsolation { queue_map, excerpt, ip, .. } = tlvs.congestion_isolation()?;
+        let inactivity = tlvs.inactivity().map(Inactivity::span);
+        Some(Announcement { map: queue_map, frame_octets: excerpt, inactivity, ip })
     }
 }
 
@@ -65,6 +70,8 @@ pub enum Disagreement {
         /// Where they go there.
         theirs: Priority,
     },
+    /// Our messages travel in IP, and the neighbour announces no address for them, or one of the other version.
+    OtherAddress,
 }
 
 impl fmt::Display for Disagreement {
@@ -78,11 +85,16 @@ impl fmt::Display for Disagreement {
             Disagreement::OtherQueue { class, ours, theirs } => {
                 write!(f, "flows of class {class} are moved to class {ours} here and to class {theirs} there")
             }
+            Disagreement::OtherAddress => f.write_str(
+                "messages go over IP here, and the neighbour announces no address of that version",
+            ),
         }
     }
 }
 
-/// What two neighbours can do together: whether every class monitored here has the same congesting class there.
+/// What two neighbours can do together: whether every class monitored here has the same congesting class there, and
+/// whether our messages can reach it. They travel as those do that we take ourselves: by the IP of the address that we
+/// announce, and on layer 2 if that is none.
 ///
 /// # Panics
 /// When our own map contradicts itself.
@@ -101,6 +113,9 @@ pub fn agree(ours: &Announcement, inactivity: Duration, theirs: Option<&Announce
             Some(_) => {}
         }
     }
+    if ours.ip.is_some_and(|own| theirs.ip.is_none_or(|ip| ip.is_ipv4() != own.is_ipv4())) {
+        return Agreement::LocalOnly(Disagreement::OtherAddress);
+    }
     Agreement::Signals {
         frame_octets: theirs.frame_octets,
         inactivity: theirs.inactivity.map_or(inactivity, |theirs| theirs.max(inactivity)),
@@ -110,6 +125,7 @@ pub fn agree(ours: &Announcement, inactivity: Duration, theirs: Option<&Announce
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::lldp::Tlv;
     use proptest::prelude::*;
     use std::string::ToString;
 
@@ -118,7 +134,7 @@ mod tests {
     }
 
     fn announcement(map: QueueMap) -> Announcement {
-        Announcement { map, frame_octets: 48, inactivity: None }
+        Announcement { map, frame_octets: 48, inactivity: None, ip: None }
     }
 
     const OWN: Duration = Duration::from_us(100);
@@ -138,6 +154,38 @@ mod tests {
         assert_eq!(agree(&ours, OWN, Some(&theirs)), patient);
         let hasty = Announcement { inactivity: Some(Duration::from_us(10)), ..theirs };
         assert_eq!(agree(&ours, OWN, Some(&hasty)), Agreement::Signals { frame_octets: 64, inactivity: OWN });
+    }
+
+    #[test]
+    fn what_the_tlvs_of_a_frame_say_is_what_is_agreed_upon() {
+        let tlv = CongestionIsolation {
+            queue_map: QueueMap::default().with_pair(class(0), class(1)),
+            excerpt: 64,
+            address: crate::wire::MacAddr::numbered(1),
+            port: 5000,
+            ip: None,
+        };
+        let mut buffer = [0; 64];
+        let list = [Tlv::CongestionIsolation(tlv), Tlv::Inactivity(Inactivity { us: 250 })];
+        let theirs = Announcement::of(&Tlvs::write(&list, &mut buffer).unwrap());
+        let ours = announcement(tlv.queue_map);
+        let agreed = Agreement::Signals { frame_octets: 64, inactivity: Duration::from_us(250) };
+        assert_eq!(agree(&ours, OWN, theirs.as_ref()), agreed);
+        assert_eq!(Announcement::of(&Tlvs::NONE), None);
+    }
+
+    #[test]
+    fn messages_over_ip_need_an_address_of_that_version() {
+        let map = QueueMap::default().with_pair(class(3), class(4));
+        let with = |ip: Option<[u8; 4]>| Announcement { ip: ip.map(IpAddr::from), ..announcement(map) };
+        let (plain, four) = (with(None), with(Some([10, 0, 0, 1])));
+        let six = Announcement { ip: Some(IpAddr::from([0u16; 8])), ..plain };
+        let signals = |ours, theirs| matches!(agree(&ours, OWN, Some(&theirs)), Agreement::Signals { .. });
+        assert!(signals(four, four) && signals(six, six) && signals(plain, four));
+        for (ours, theirs) in [(four, plain), (four, six), (six, four)] {
+            let agreed = agree(&ours, OWN, Some(&theirs));
+            assert_eq!(agreed, Agreement::LocalOnly(Disagreement::OtherAddress), "{ours:?} {theirs:?}");
+        }
     }
 
     #[test]

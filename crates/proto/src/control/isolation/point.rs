@@ -4,7 +4,7 @@ use super::{Config, Detection, Flush, IsolatedMarking, Markers, Slot, Stream, St
 use crate::control::ecn::Marker;
 use crate::control::qcn::CongestionPoint;
 use crate::dice::Dice;
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 /// One of the two queues of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,6 +181,11 @@ impl<F: Copy + Ord, S: AsRef<[Slot<F>]> + AsMut<[Slot<F>]>> IsolationPoint<F, S>
     pub fn expire(&mut self, now: Instant, removed: impl FnMut(Stream<F>)) {
         let life = self.life();
         self.streams.remove(|stream| life.is_over(now, stream), removed);
+    }
+
+    /// From now on a flow must be silent for this long to be free, since a neighbour is as patient.
+    pub fn set_inactivity(&mut self, inactivity: Duration) {
+        self.config.inactivity = inactivity;
     }
 
     /// The counts that keep order; drivers tell them which markers they meet at the heads of their queues.

@@ -1,7 +1,7 @@
 //! The TLVs of congestion management: notification (802.1Qau) and isolation (802.1Qcz).
 
 use super::super::{MacAddr, WireError, field, word};
-use crate::units::{Priority, PrioritySet};
+use crate::units::{Duration, Priority, PrioritySet};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Which priorities a port treats as congestion controlled, and for which it would keep CN-TAGs.
@@ -26,6 +26,15 @@ pub struct CongestionIsolation {
     pub port: u16,
     /// Where messages go on layer 3, if they may.
     pub ip: Option<IpAddr>,
+}
+
+/// How long a congesting flow must be silent at a port to be none any more. The proposal of 2018 announces it ("helpful to
+/// inform the upstream switch of the inactivity timeout used downstream"), the standard's TLV does not: so it stands in
+/// one of nobody's organisation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Inactivity {
+    /// In microseconds.
+    pub us: u32,
 }
 
 /// Which traffic classes a bridge isolates, and into which (`queue-map`): for each class 0 if it takes no part, `-k` if
@@ -165,6 +174,29 @@ impl CongestionIsolation {
     }
 }
 
+impl Inactivity {
+    pub(super) const LEN: usize = 4;
+
+    /// That of a span, rounded up to whole microseconds; the longest there is where it is longer.
+    pub fn of(span: Duration) -> Inactivity {
+        Inactivity { us: u32::try_from(span.ps().div_ceil(1_000_000)).unwrap_or(u32::MAX) }
+    }
+
+    /// The span.
+    pub fn span(self) -> Duration {
+        Duration::from_us(u64::from(self.us))
+    }
+
+    pub(super) fn parse(octets: &[u8]) -> Result<Inactivity, WireError> {
+        let octets: &[u8; Self::LEN] = first(octets, "isolation inactivity TLV")?;
+        Ok(Inactivity { us: u32::from_be_bytes(*octets) })
+    }
+
+    pub(super) fn emit(self) -> [u8; Self::LEN] {
+        self.us.to_be_bytes()
+    }
+}
+
 /// The first octets of a TLV's value, as many as it takes; what follows them says nothing.
 pub(super) fn first<'a, const N: usize>(
     octets: &'a [u8],
@@ -210,6 +242,18 @@ mod tests {
         let mut buffer = [0; 29];
         Tlvs::write(&[Tlv::CongestionIsolation(isolation())], &mut buffer).unwrap();
         assert_eq!(buffer[..], octets(ISOLATION));
+    }
+
+    #[test]
+    fn an_inactivity_of_100_us_is_these_octets() {
+        let pdu = pdu("fe08 02514c01 00000064");
+        let tlv = Inactivity::of(Duration::from_us(100));
+        assert_eq!(Lldp::parse(&pdu).unwrap().tlvs.inactivity(), Some(tlv));
+        let mut buffer = [0; 10];
+        Tlvs::write(&[Tlv::Inactivity(tlv)], &mut buffer).unwrap();
+        assert_eq!(buffer[..], octets("fe08 02514c01 00000064"));
+        assert_eq!(Inactivity::of(Duration::from_ns(1)).span(), Duration::from_us(1), "rounded up");
+        assert_eq!(Inactivity::of(Duration::from_ms(5_000_000)).us, u32::MAX);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod congestion;
 mod dcbx;
 mod tlv;
 
-pub use congestion::{CongestionIsolation, CongestionNotification, QueueMap, QueueRole};
+pub use congestion::{CongestionIsolation, CongestionNotification, Inactivity, QueueMap, QueueRole};
 pub use dcbx::{
     Application, Applications, ApplicationsIter, Ets, EtsConfiguration, MostClasses, PfcCapability,
     PfcConfiguration, Selector, TransmissionSelection,
@@ -196,7 +196,7 @@ impl<'a> Tlvs<'a> {
     }
 
     /// Reads up to an end TLV or the last octet.
-    pub(super) fn parse(octets: &'a [u8]) -> Result<Tlvs<'a>, WireError> {
+    pub fn parse(octets: &'a [u8]) -> Result<Tlvs<'a>, WireError> {
         let mut rest = octets;
         while !rest.is_empty() {
             let (raw, after) = RawTlv::split(rest)?;
@@ -233,6 +233,16 @@ impl<'a> Tlvs<'a> {
     pub fn congestion_isolation(&self) -> Option<CongestionIsolation> {
         self.iter().find_map(|tlv| match tlv {
             Tlv::CongestionIsolation(tlv) => Some(tlv),
+            _ => None,
+        })
+    }
+}
+
+impl Tlvs<'_> {
+    /// How long a congesting flow must be silent at the port, if it says so; the first time it does.
+    pub fn inactivity(&self) -> Option<Inactivity> {
+        self.iter().find_map(|tlv| match tlv {
+            Tlv::Inactivity(tlv) => Some(tlv),
             _ => None,
         })
     }

@@ -2,8 +2,8 @@
 
 use super::super::WireError;
 use super::{
-    Applications, CongestionIsolation, CongestionNotification, END, Ets, EtsConfiguration, LIFETIME,
-    PfcConfiguration,
+    Applications, CongestionIsolation, CongestionNotification, END, Ets, EtsConfiguration, Inactivity,
+    LIFETIME, PfcConfiguration,
 };
 
 /// A TLV behind the first three.
@@ -21,6 +21,8 @@ pub enum Tlv<'a> {
     Applications(Applications<'a>),
     /// Which queues take congesting flows, and where to tell (subtype 19).
     CongestionIsolation(CongestionIsolation),
+    /// How long a congesting flow must be silent to be none any more (02-51-4C, subtype 1).
+    Inactivity(Inactivity),
     /// Any other, and any of the above that breaks its own rules.
     Other(OtherTlv<'a>),
 }
@@ -43,6 +45,8 @@ pub(super) struct RawTlv<'a> {
 const ORGANISATION: u8 = 127;
 /// 802.1's number among organisations.
 const OUI_802_1: [u8; 3] = [0x00, 0x80, 0xc2];
+/// A number that nobody was given: locally administered, as addresses of that form are.
+const OUI_OWN: [u8; 3] = [0x02, 0x51, 0x4c];
 /// The organisation, and its own number for the TLV.
 const PREFIX: usize = 4;
 
@@ -53,6 +57,7 @@ impl<'a> Tlv<'a> {
     const PFC: u8 = 11;
     const APPLICATIONS: u8 = 12;
     const CI: u8 = 19;
+    const INACTIVITY: u8 = 1;
 
     /// What a TLV says. One that breaks its rules does not spoil its frame: it says nothing, and why.
     pub(super) fn read(raw: RawTlv<'a>) -> Tlv<'a> {
@@ -61,7 +66,10 @@ impl<'a> Tlv<'a> {
 
     fn known(raw: RawTlv<'a>) -> Result<Tlv<'a>, WireError> {
         let other = Tlv::Other(OtherTlv { raw, fault: None });
-        let Some((subtype, value)) = raw.of_802_1() else { return Ok(other) };
+        if let Some((Self::INACTIVITY, value)) = raw.of(OUI_OWN) {
+            return Inactivity::parse(value).map(Tlv::Inactivity);
+        }
+        let Some((subtype, value)) = raw.of(OUI_802_1) else { return Ok(other) };
         Ok(match subtype {
             Self::CN => Tlv::CongestionNotification(CongestionNotification::parse(value)?),
             Self::ETS_CONFIGURATION => Tlv::EtsConfiguration(EtsConfiguration::parse(value)?),
@@ -81,6 +89,7 @@ impl<'a> Tlv<'a> {
             Tlv::Pfc(_) => PfcConfiguration::LEN,
             Tlv::Applications(tlv) => tlv.emitted_len(),
             Tlv::CongestionIsolation(tlv) => tlv.emitted_len(),
+            Tlv::Inactivity(_) => Inactivity::LEN,
             Tlv::Other(tlv) => return RawTlv::HEAD + tlv.raw.octets.len(),
         };
         RawTlv::HEAD + PREFIX + value
@@ -89,13 +98,14 @@ impl<'a> Tlv<'a> {
     /// Writes it to the start of the octets, which have room, and gives back those behind it.
     pub(super) fn emit<'b>(&self, octets: &'b mut [u8]) -> &'b mut [u8] {
         let length = self.emitted_len() - RawTlv::HEAD;
-        let of_802_1 = |subtype: u8, octets: &'b mut [u8]| {
+        let of = |organisation: [u8; 3], subtype: u8, octets: &'b mut [u8]| {
             let (information, rest) = RawTlv::begin(ORGANISATION, length, octets);
             let (prefix, value) = information.split_at_mut(PREFIX);
-            prefix[..3].copy_from_slice(&OUI_802_1);
+            prefix[..3].copy_from_slice(&organisation);
             prefix[3] = subtype;
             (value, rest)
         };
+        let of_802_1 = |subtype: u8, octets: &'b mut [u8]| of(OUI_802_1, subtype, octets);
         match self {
             Tlv::CongestionNotification(tlv) => {
                 let (value, rest) = of_802_1(Self::CN, octets);
@@ -125,6 +135,11 @@ impl<'a> Tlv<'a> {
             Tlv::CongestionIsolation(tlv) => {
                 let (value, rest) = of_802_1(Self::CI, octets);
                 tlv.emit(value);
+                rest
+            }
+            Tlv::Inactivity(tlv) => {
+                let (value, rest) = of(OUI_OWN, Self::INACTIVITY, octets);
+                value.copy_from_slice(&tlv.emit());
                 rest
             }
             Tlv::Other(OtherTlv { raw, .. }) => {
@@ -157,7 +172,7 @@ impl<'a> OtherTlv<'a> {
         self.raw.octets
     }
 
-    /// Why it is not the TLV of 802.1 that it claims to be, if it claims to be one.
+    /// Why it is not the TLV that it claims to be, if it claims to be one of those above.
     pub const fn fault(&self) -> Option<WireError> {
         self.fault
     }
@@ -193,10 +208,10 @@ impl<'a> RawTlv<'a> {
         rest.split_at_mut(length)
     }
 
-    /// Subtype and value of a TLV that 802.1 has defined.
-    fn of_802_1(&self) -> Option<(u8, &'a [u8])> {
+    /// Subtype and value of a TLV that this organisation has defined.
+    fn of(&self, organisation: [u8; 3]) -> Option<(u8, &'a [u8])> {
         let (prefix, value) = self.octets.split_first_chunk::<PREFIX>()?;
-        (self.kind == ORGANISATION && prefix[..3] == OUI_802_1).then_some((prefix[3], value))
+        (self.kind == ORGANISATION && prefix[..3] == organisation).then_some((prefix[3], value))
     }
 }
 

@@ -329,6 +329,8 @@ impl Host {
             }
             Body::Pause { quanta } => self.on_pause(None, quanta, net),
             Body::Pfc { priority, quanta } => self.on_pause(Priority::new(priority), quanta, net),
+            // It has no queues to agree on.
+            Body::Lldp { .. } => {}
             Body::Cim { .. } | Body::Marker => unreachable!("a host has no part in isolation"),
         }
         net.pool.free(handle);

@@ -79,7 +79,7 @@ pub(super) fn message<'a>(
 }
 
 /// The address of a node in fd00::/96.
-fn address_v6(node: u32) -> Ipv6Addr {
+pub(crate) fn address_v6(node: u32) -> Ipv6Addr {
     let [a, b] = [(node + 1) >> 16, (node + 1) & 0xffff].map(|half| half as u16);
     Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, a, b)
 }

@@ -24,34 +24,53 @@ pub(super) struct Stops {
     dynamic: Option<Dynamic>,
     /// Thresholds of the whole memory, where all inputs stop at once.
     pub(super) global: Option<Global>,
-    /// Two classes of which one stops for the other's sake, where flows are isolated.
+    /// Two classes that stop for each other's sake, where flows are isolated.
     pub(super) coupled: Option<Coupled>,
 }
 
-/// Two classes of which the first stops for the second's sake.
+/// Two classes that stop for each other's sake.
 #[derive(Debug)]
 pub(super) struct Coupled {
-    monitored: usize,
-    congesting: usize,
-    /// One for each input.
-    inputs: Vec<Coupling>,
-    /// The inputs whose peers have no congesting queue, by a flag each: a pause of that class would stop nothing there.
+    /// The monitored one and the congesting one.
+    classes: [usize; 2],
+    /// For each input, what stops the first of them for the second's sake, and the second for the first's.
+    inputs: Vec<[Coupling; 2]>,
+    /// The inputs whose peers have no such congesting queue, by a flag each: a pause of that class would stop nothing there.
     alone: Vec<bool>,
+    /// The thresholds for peers that have one.
+    both: BothClasses,
+}
+
+impl Coupled {
+    /// Which of the two a class is.
+    fn place_of(&self, class: usize) -> Option<usize> {
+        self.classes.iter().position(|it| *it == class)
+    }
 }
 
 impl Stops {
-    /// Lets what an input holds of one class stop another too: beyond the thresholds of both, or beyond its own where the
-    /// peer is `alone` in having no queue of that class.
-    pub(super) fn couple(&mut self, both: BothClasses, monitored: u8, congesting: u8, alone: Vec<bool>) {
+    /// Lets what an input holds of one class stop the other too: beyond the thresholds of both, or beyond its own where the
+    /// peer is `alone` in having no queue of the congesting class.
+    pub(super) fn couple(&mut self, both: BothClasses, classes: [u8; 2], alone: Vec<bool>) {
         let own =
             self.senders.first().filter(|_| self.dynamic.is_none()).map(|stop| stop.sender.thresholds());
         let own = own.map_or(both, |own| BothClasses { stop: own.stop, go: own.go });
+        let of_input = |alone: &bool| [Coupling::new(if *alone { own } else { both }), Coupling::new(both)];
         self.coupled = Some(Coupled {
-            monitored: usize::from(monitored),
-            congesting: usize::from(congesting),
-            inputs: alone.iter().map(|alone| Coupling::new(if *alone { own } else { both })).collect(),
+            classes: classes.map(usize::from),
+            inputs: alone.iter().map(of_input).collect(),
             alone,
+            both,
         });
+    }
+
+    /// Where another class is what keeps a sender stopping: that class, and below which level it does not.
+    pub(super) fn kept_by(&self, number: usize) -> Option<(usize, u64)> {
+        let coupled = self.coupled.as_ref()?;
+        let (port, class) = self.input_of(number);
+        let place = coupled.place_of(class?)?;
+        let go = coupled.inputs[port][place].holds_above()?;
+        Some((coupled.classes[1 - place], go.get()))
     }
 }
 
@@ -156,7 +175,7 @@ impl Stops {
             Scope::Off => None,
             Scope::Port => Some(port),
             Scope::Class
-                if self.coupled.as_ref().is_some_and(|it| it.congesting == class && it.alone[port]) =>
+                if self.coupled.as_ref().is_some_and(|it| it.classes[1] == class && it.alone[port]) =>
             {
                 None
             }
@@ -302,13 +321,28 @@ impl Switch {
         self.review_class(input, class, net);
     }
 
+    /// The peer of an input turns out to have a congesting queue too: from now on each class is paused by itself.
+    pub(super) fn meet_peer(&mut self, input: usize, net: &mut Net) {
+        let Some(coupled) = &mut self.stops.coupled else { return };
+        if !std::mem::take(&mut coupled.alone[input]) {
+            return;
+        }
+        coupled.inputs[input][0] = Coupling::new(coupled.both);
+        let [monitored, congesting] = coupled.classes;
+        self.review(input, congesting, net);
+        self.review(input, monitored, net);
+    }
+
     /// What an input holds of a class may stop another class, or let it go again.
     fn review_coupled(&mut self, input: usize, class: usize, net: &mut Net) {
         let level = self.inputs[input * self.classes + class].meter.level();
         let Some(coupled) = &mut self.stops.coupled else { return };
-        if coupled.congesting == class && coupled.inputs[input].on_level(Bytes::new(level)) {
-            let monitored = coupled.monitored;
-            self.review_class(input, monitored, net);
+        let Some(place) = coupled.place_of(class) else { return };
+        let other = 1 - place;
+        let turns = coupled.inputs[input][other].on_level(Bytes::new(level));
+        if turns || self.stops.dynamic.is_some() && coupled.alone[input] {
+            let class = coupled.classes[other];
+            self.review_class(input, class, net);
         }
     }
 
@@ -318,9 +352,16 @@ impl Switch {
             Scope::Port => self.stops.totals[input],
             Scope::Class | Scope::Off => self.inputs[input * self.classes + class].meter.level(),
         };
-        if let Some(coupled) = self.stops.coupled.as_ref().filter(|it| it.monitored == class) {
+        if let Some(coupled) = &self.stops.coupled
+            && let Some(place) = coupled.place_of(class)
+        {
             let stop = self.stops.senders[number].sender.thresholds().stop;
-            level = coupled.inputs[input].shown(Bytes::new(level), stop).get();
+            level = coupled.inputs[input][place].shown(Bytes::new(level), stop).get();
+            if self.stops.dynamic.is_some() && coupled.alone[input] {
+                // The peer is told of the congesting class by this one, whose threshold moves.
+                let congesting = coupled.classes[1];
+                level = level.max(self.inputs[input * self.classes + congesting].meter.level());
+            }
         }
         let rate = net.wires[self.ports[input].sender.wire as usize].speed.rate();
         let stop = &mut self.stops.senders[number];

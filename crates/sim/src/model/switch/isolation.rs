@@ -8,12 +8,15 @@
 use super::{At, Switch};
 use crate::model::frame::{Body, Frame, Handle};
 use crate::model::net::Net;
+use crate::model::octets::lldp_length;
 use crate::model::stream;
-use crate::scenario::plan::{CimForm, NodeId, Plan};
-use crate::scenario::plan_isolation::agreement;
-use quell_proto::control::isolation::{Agreement, Config, IsolationPoint, Levels, Message, Queue, Slot};
+use crate::scenario::plan::{CimForm, Discovery, NodeId, Plan};
+use crate::scenario::plan_isolation::{agreement, heard, shares_queues};
+use quell_proto::control::isolation::{
+    Agreement, Announcement, IsolationPoint, Levels, Message, Queue, Slot, agree,
+};
 use quell_proto::dice::Dice;
-use quell_proto::units::Bytes;
+use quell_proto::units::{Bytes, Duration};
 use quell_record::EventKind;
 
 /// Congestion isolation of one switch.
@@ -33,6 +36,10 @@ pub(super) struct Isolation {
     marks: bool,
     /// Flows of an output that are free again, and of which a neighbour is to be told.
     freed: Vec<u32>,
+    /// How long a flow must be silent, if no neighbour is more patient.
+    inactivity: Duration,
+    /// What it tells its neighbours of itself, where that is done by frames.
+    announcement: Option<Announcement>,
 }
 
 #[derive(Debug)]
@@ -48,6 +55,17 @@ struct Point {
     told: Vec<(u32, u16)>,
 }
 
+impl Point {
+    /// Does what was agreed upon with the neighbour, if anything was.
+    fn follow(&mut self, agreed: Option<Agreement>) {
+        self.quotes = None;
+        if let Some(Agreement::Signals { frame_octets, inactivity }) = agreed {
+            self.quotes = Some(frame_octets);
+            self.point.set_inactivity(inactivity);
+        }
+    }
+}
+
 impl Isolation {
     /// Whether frames of this class are watched.
     #[inline]
@@ -57,6 +75,17 @@ impl Isolation {
 }
 
 impl Isolation {
+    /// Whether a flow has the class that is watched.
+    fn is_in_use(&self) -> bool {
+        self.monitored != UNUSED
+    }
+
+    /// The class that frames of a class wait for at an output with these classes `ready`, since a marker is before them.
+    pub(super) fn waits_for_markers(&self, class: usize, ready: u8) -> Option<usize> {
+        let waits = usize::from(self.congesting) == class && ready & (1 << class) == 0 && self.is_in_use();
+        waits.then_some(usize::from(self.monitored))
+    }
+
     /// Frames that an output marked in its congesting queue since the last sample, if that is meant.
     pub(super) fn take_marks(&mut self, port: usize, class: usize) -> Option<u64> {
         (usize::from(self.congesting) == class).then(|| std::mem::take(&mut self.points[port].marks))
@@ -73,31 +102,26 @@ impl Switch {
             .filter(|(own, _)| *own == here)
             .map(|(_, peer)| peer)
             .collect();
-        let isolates = |node: &NodeId| match node {
-            NodeId::Host(_) => false,
-            NodeId::Switch(switch) => plan.switches[switch.0 as usize].isolation.is_some(),
-        };
-        let alone = neighbours.iter().map(|node| !isolates(node)).collect();
+        // Where it is yet to be heard of, a neighbour is as good as one without.
+        let waits_for_frames = plan.discovery == Discovery::Frames && own.signals();
+        let alone: Vec<bool> =
+            neighbours.iter().map(|node| waits_for_frames || !shares_queues(plan, own, *node)).collect();
         let points = neighbours.into_iter().zip(0u64..).map(|(neighbour, port)| {
-            let agreed = match agreement(plan, own, neighbour) {
-                Agreement::Signals { frame_octets, inactivity } if own.signals() => {
-                    Some((frame_octets, inactivity))
-                }
-                _ => None,
-            };
-            let inactivity = agreed.map_or(own.config.inactivity, |(_, inactivity)| inactivity);
+            let agreed = agreement(plan, self.id, neighbour).filter(|_| !waits_for_frames);
             let dice = Dice::new(seed, u64::from(self.id.0) << 32 | port, stream::ISOLATION);
             let slots = vec![None; own.table as usize].into_boxed_slice();
-            Point {
-                point: IsolationPoint::new(Config { inactivity, ..own.config }, slots, dice),
-                quotes: agreed.map(|(octets, _)| octets),
+            let mut point = Point {
+                point: IsolationPoint::new(own.config, slots, dice),
+                quotes: None,
                 neighbour: super::super::net::node_index(plan, neighbour),
                 marks: 0,
                 told: Vec::new(),
-            }
+            };
+            point.follow(agreed);
+            point
         });
         self.isolation = Some(Box::new(Isolation {
-            monitored: class_of(own.monitored).unwrap_or(u8::MAX),
+            monitored: class_of(own.monitored).unwrap_or(UNUSED),
             congesting: class_of(own.congesting).expect("what flows are moved to is in use"),
             points: points.collect(),
             messages: if own.signals() { class_of(own.messages.priority).unwrap_or(0) } else { 0 },
@@ -105,9 +129,59 @@ impl Switch {
             releases: own.releases,
             marks: plan.scheme.understands_marks(),
             freed: Vec::new(),
+            inactivity: own.config.inactivity,
+            announcement: heard(net.announced(self.node)).filter(|_| waits_for_frames),
         }));
-        if let (Some(both), Some(isolation)) = (own.both, self.isolation.as_deref()) {
-            self.stops.couple(both, isolation.monitored, isolation.congesting, alone);
+        let Some(isolation) = self.isolation.as_deref().filter(|it| it.is_in_use()) else { return };
+        let Isolation { monitored, congesting, .. } = *isolation;
+        for (port, _) in self.ports.iter_mut().zip(&alone).filter(|(_, alone)| **alone) {
+            port.sender.disguise(congesting, monitored);
+        }
+        if let Some(both) = own.both {
+            self.stops.couple(both, [monitored, congesting], alone);
+        }
+    }
+
+    /// Announces its queues at all ports, as the run begins.
+    pub(crate) fn announce_all(&mut self, net: &mut Net) {
+        for port in 0..self.ports.len() {
+            self.announce(port, net);
+        }
+    }
+
+    /// Tells the neighbour behind a port of its queues, where that is done by frames: as soon as the port looks for one.
+    pub(super) fn announce(&mut self, port: usize, net: &mut Net) {
+        if self.isolation.as_ref().is_none_or(|it| it.announcement.is_none()) {
+            return;
+        }
+        let body = Body::Lldp { port: port as u16 };
+        let length = lldp_length(self.node, port as u16, net);
+        let frame = Frame { born: net.now, flow: 0, to: self.node, body, length, class: 0 };
+        let handle = net.pool.put(frame);
+        let sender = &mut self.ports[port].sender;
+        sender.control.push(&mut net.pool, handle);
+        sender.look_at(sender.free_at().max(net.now), net);
+    }
+
+    /// The neighbour behind a port told of its queues.
+    pub(super) fn on_lldp(&mut self, handle: Handle, port: usize, net: &mut Net) {
+        let from = net.pool.get(handle).frame.to;
+        net.pool.free(handle);
+        let Some(isolation) = self.isolation.as_deref_mut() else { return };
+        let (Some(ours), Some(theirs)) = (isolation.announcement, heard(net.announced(from))) else { return };
+        isolation.points[port].follow(Some(agree(&ours, isolation.inactivity, Some(&theirs))));
+        if isolation.is_in_use() && ours.map.pairs().all(|(own, to)| theirs.map.congesting(own) == Some(to)) {
+            self.meet_peer(port, net);
+            if self.ports[port].sender.undisguise(net) {
+                self.look_if_free(port, net);
+            }
+        }
+    }
+
+    /// The link to the neighbour behind a port failed: what it told of itself is not known any more, where it tells it anew.
+    pub(super) fn forget_neighbour(&mut self, port: usize) {
+        if let Some(isolation) = self.isolation.as_deref_mut().filter(|it| it.announcement.is_some()) {
+            isolation.points[port].quotes = None;
         }
     }
 
@@ -120,6 +194,7 @@ impl Switch {
         output: usize,
         net: &mut Net,
     ) -> Result<(), At> {
+        self.free_the_silent(output, net);
         let isolation = self.isolation.as_deref_mut().expect("it was asked for");
         let Isolation { monitored, congesting, .. } = *isolation;
         let frame = net.pool.get(handle).frame;
@@ -263,6 +338,19 @@ impl Switch {
         }
     }
 
+    /// Frees the flows of an output whose time is over and tells neighbours so, where those are told of the end too. Where
+    /// they are not, nobody needs to know before the flow's next frame.
+    fn free_the_silent(&mut self, output: usize, net: &mut Net) {
+        let Some(isolation) = self.isolation.as_deref_mut().filter(|it| it.releases) else { return };
+        let Isolation { points, freed, .. } = isolation;
+        points[output].point.expire(net.now, |stream| {
+            if stream.messages > 0 {
+                freed.push(stream.flow);
+            }
+        });
+        self.tell_of_the_freed(output, net);
+    }
+
     /// Tells neighbours of the flows of an output that are free again, once what freed them is on its way.
     pub(super) fn tell_of_the_freed(&mut self, output: usize, net: &mut Net) {
         while let Some(isolation) = self.isolation.as_deref_mut()
@@ -309,6 +397,9 @@ impl Switch {
         self.look_if_free(port, net);
     }
 }
+
+/// The monitored class where no flow has it.
+const UNUSED: u8 = u8::MAX;
 
 /// Values of [`EventKind::Isolated`].
 const FOUND_HERE: i64 = 0;

@@ -258,12 +258,15 @@ impl Switch {
         let frame = &net.pool.get(handle).frame;
         match frame.body {
             Body::Data { .. } if self.lets_pass => self.let_pass(handle, port, net),
-            Body::Pause { .. } | Body::Pfc { .. } if !self.ports[port].sender.up => net.pool.free(handle),
+            Body::Pause { .. } | Body::Pfc { .. } | Body::Lldp { .. } if !self.ports[port].sender.up => {
+                net.pool.free(handle);
+            }
             Body::Pause { quanta } => self.on_pause(port, None, quanta, handle, net),
             Body::Pfc { priority, quanta } => {
                 self.on_pause(port, Priority::new(priority), quanta, handle, net);
             }
             Body::Cim { .. } => self.on_cim(handle, port, net),
+            Body::Lldp { .. } => self.on_lldp(handle, port, net),
             Body::Marker => unreachable!("a marker stays in its queue"),
             Body::Data { .. }
             | Body::Cnm { .. }
@@ -595,9 +598,11 @@ impl Switch {
         self.lets_pass = self.may_pass && self.ports.iter().all(|port| port.sender.up);
         if up {
             self.stop_again(port, net);
+            self.announce(port, net);
             self.look_if_free(port, net);
             return;
         }
+        self.forget_neighbour(port);
         // What waits behind a marker can be taken only when the other queue is empty: the second time at the latest.
         let rounds = if self.isolation.is_some() { 2 } else { 1 };
         for class in (0..self.classes).cycle().take(rounds * self.classes) {

@@ -42,12 +42,19 @@ impl Switch {
         }
         // Under one threshold for the whole memory, all that is in it counts.
         let inputs = if self.stops.global.is_some() { 0..self.ports.len() } else { port..port + 1 };
-        let held = inputs.flat_map(|input| self.held_for_held(input, class, net)).collect();
+        let mut held: Vec<_> = inputs.flat_map(|input| self.held_for_held(input, class, net)).collect();
+        let mut go = self.stops.go_of(number);
+        let octets = |held: &[(u32, u8, u64)]| held.iter().map(|(_, _, octets)| octets).sum::<u64>();
+        if octets(&held) < go.max(1)
+            && let Some((other, other_go)) = self.stops.kept_by(number)
+        {
+            (held, go) = (self.held_for_held(port, Some(other), net), other_go);
+        }
         Some(Wait {
             wire: inbound,
             data: class.and_then(|class| net.data_class(class)).map(|data| data as u8),
             since: stop.began,
-            go: self.stops.go_of(number),
+            go,
             held,
         })
     }
@@ -56,11 +63,9 @@ impl Switch {
     fn held_for_held(&self, input: usize, class: Option<usize>, net: &Net) -> Vec<(u32, u8, u64)> {
         let mut held = Vec::new();
         for class in class.map_or(0..self.classes, |class| class..class + 1) {
-            let Some(data) = net.data_class(class) else { continue };
             for (port, output) in self.ports.iter().enumerate() {
-                if output.sender.held & (1 << class) == 0 {
-                    continue;
-                }
+                let Some(holder) = self.holder(port, class, net) else { continue };
+                let Some(data) = net.data_class(holder) else { continue };
                 let frames = self.held_by_input(input, class, net).filter(|(to, _)| *to == port);
                 let octets: u64 = frames.map(|(_, frame)| u64::from(frame.length)).sum();
                 // What fits into a buffer of the output may yet leave the input.
@@ -71,6 +76,17 @@ impl Switch {
             }
         }
         held
+    }
+
+    /// The class whose pause keeps a class of an output from going, if one does: its own, or one that it has to wait for.
+    fn holder(&self, port: usize, class: usize, net: &Net) -> Option<usize> {
+        let sender = &self.ports[port].sender;
+        let is_held = |class: usize| sender.held & (1 << class) != 0;
+        if is_held(class) {
+            return Some(sender.holder(class, net.now));
+        }
+        let before = self.isolation.as_ref()?.waits_for_markers(class, sender.ready)?;
+        is_held(before).then_some(before)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Traffic and networks that come from files: what they come to, and what is said of wrong ones.
 
-use super::super::plan::{Pattern, Plan, Source};
+use super::super::plan::{FlowControl, Pattern, Plan, Source};
 use super::{request, said as told};
 use crate::scenario::{Request, read};
 use insta::assert_snapshot;
@@ -16,6 +16,7 @@ const TOPOLOGY: &str = "4 1 3\n3\n0 3 100Gbps 1000ns 0.000000\n1 3 100Gbps 1us 0
 pub(super) fn files(name: &str) -> Option<String> {
     let text = match name {
         "sizes.csv" => SIZES,
+        "rare.csv" => "bytes,cumulative_probability\n1000000000000,0\n1000000000000,1\n",
         "half.csv" => "bytes,cumulative_probability\n0,0\n10,0.5\n",
         "flows.csv" => FLOWS,
         "lost.csv" => "start_us,from,to,bytes\n0,h1,h99,1\n",
@@ -117,6 +118,32 @@ fn each_seed_draws_its_own_permutation() {
     }
     let drawn: BTreeSet<Vec<_>> = others.iter().map(|it| it.flows.iter().map(|it| it.to).collect()).collect();
     assert_eq!(drawn.len(), others.len(), "no two seeds draw the same");
+}
+
+/// Priorities go by the receiver, whom each seed draws.
+#[test]
+fn priorities_that_only_another_seed_has_are_as_lossless_as_those_of_the_first() {
+    let incast = "pattern = \"incasts\"\nincasts = 1\nfan_in = 3\nspread = [0, 1, 2, 3]";
+    let pfc =
+        "[switch]\nkind = \"output-queued\"\npause = { mode = \"pfc\", stop = \"20kB\", go = \"10kB\" }";
+    let plan = plan(CLOS, &format!("{incast}\n{pfc}"));
+    let first: BTreeSet<_> = plan.flows.iter().map(|it| it.priority).collect();
+    assert_eq!(first.len(), 1, "one receiver has one priority");
+    let others: BTreeSet<_> =
+        (1..20).flat_map(|seed| plan.under(seed).flows.clone()).map(|it| it.priority).collect();
+    assert_eq!(others.len(), 4);
+    for switch in &plan.switches {
+        assert!(matches!(switch.flow_control, FlowControl::Pfc { priorities: 0b1111, .. }), "{switch:?}");
+    }
+    assert_eq!(plan.priorities().len(), 4, "and recordings have a line for each");
+}
+
+#[test]
+fn a_run_too_short_for_any_flow_says_so() {
+    assert_snapshot!(said(CLOS, "pattern = \"flows\"\nsizes = \"rare.csv\"\nload = \"1%\""), @"
+    a.toml:9: no flow comes in 1ms, so that nothing is sent
+    hint: a longer run, a higher load or smaller flows make some
+    ");
 }
 
 #[test]
@@ -237,6 +264,7 @@ fn what_is_wrong_with_lists_is_said_with_what_would_be_right() {
     ");
     assert_snapshot!(said(STAR, "pattern = \"trace\"\nfile = \"lost.csv\""), @"
     lost.csv:2: there is no host `h99`
+    hint: hosts are those of the topology, by their names; number 3 of a `flow.txt` is `h3`
     ");
     assert_snapshot!(said(STAR, "pattern = \"trace\"\nfile = \"flows.csv\"\nzero = \"6us\""), @"
     a.toml:10: `traffic.0.zero` is 6us, and line 3 of `flows.csv` starts before

@@ -1,6 +1,6 @@
 //! One wrong file each, and the message word for word.
 
-use super::super::{Problems, check_text};
+use super::super::{Problems, Text, check_text};
 use super::{RIGHT, and, instead, said, set, warned};
 use crate::topology::waiting::tests::ring;
 use insta::assert_snapshot;
@@ -667,7 +667,7 @@ fn many_problems_are_shown_at_once_and_by_line() {
 
 #[test]
 fn what_is_no_text_or_too_long_is_no_scenario() {
-    let refused = |octets: &[u8]| check_text("a.toml", octets).unwrap_err().to_string();
+    let refused = |octets: &[u8]| check_text("a.toml", octets, Text::Scenario).unwrap_err().to_string();
     assert_snapshot!(refused(&vec![b'#'; 4_000_001]), @"
     a.toml: 4000001 octets, more than the 4000000 a scenario may have
     hint: is it a recording, or a capture?
@@ -680,7 +680,13 @@ fn what_is_no_text_or_too_long_is_no_scenario() {
     a.toml:1: a zero octet: not a text
     hint: a scenario is a TOML file
     ");
-    assert_eq!(check_text("a.toml", RIGHT.as_bytes()), Ok(RIGHT));
+    assert_eq!(check_text("a.toml", RIGHT.as_bytes(), Text::Scenario), Ok(RIGHT));
+    // A trace of a hundred thousand flows is longer than any scenario.
+    assert!(check_text("flows.csv", &vec![b'1'; 4_000_001], Text::Data).is_ok());
+    assert_snapshot!(check_text("flows.csv", b"1\n\xff", Text::Data).unwrap_err(), @"
+    flows.csv:2: not a text in UTF-8
+    hint: what a scenario names is a table of words and numbers
+    ");
 }
 
 #[test]
@@ -831,6 +837,23 @@ fn thresholds_that_follow_the_free_memory_leave_headroom() {
     ");
     assert_snapshot!(warned(&dynamic(&format!("{shared}\"112480B\""), "1")), @"");
     assert_snapshot!(warned(&dynamic(&format!("{shared}\"100kB\""), "1/2")), @"");
+}
+
+#[test]
+fn pauses_that_nothing_obeys_are_refused() {
+    let pause = |priorities: &str| {
+        let old = "pause = { mode = \"pause\", stop = \"110kB\", go = \"44kB\" }";
+        let new = format!("pause = {{ mode = \"pfc\", stop = \"110kB\", go = \"44kB\"{priorities} }}");
+        instead(old, &new)
+    };
+    assert_snapshot!(pause(", priorities = []"), @"
+    a.toml:10: `switch.pause.priorities` names none, so that nothing is lossless
+    hint: name some, or set `pause.mode` to `off`
+    ");
+    assert_snapshot!(pause(""), @"nothing");
+    // Without a flow none is in use; what is wrong is the flow.
+    let nobody = RIGHT.replacen("to = \"h4\"", "to = \"h9\"", 1);
+    assert!(!said(&nobody).contains("lossless"));
 }
 
 #[test]

@@ -54,6 +54,7 @@ fn every_key_is_resolved_with_its_origin() {
     run.sample = 1ms (default)
     run.flow_series = all (default)
     run.deadlock = avoid (default)
+    run.discovery = before (default)
     run.overhead = 0B (default)
     topology.kind = star (a.toml:5)
     topology.routing = hash (default)

@@ -1,52 +1,73 @@
-//! What a port says of itself: the LLDP frame at the head of its capture, made from the plan.
+//! What a port says of itself in LLDP, by the plan.
 //!
-//! A simulation carries none: in it all nodes know each other from the start. So these frames take no time and reach nobody.
-//! They tell whoever reads the capture how each port is set.
+//! Switches that isolate flows agree on their queues by it, before a run or in it ([`Discovery`](super::plan::Discovery)). A capture has
+//! it at its head for every port, so that whoever reads it knows how each is set.
 
+use super::plan::{Discovery, FlowControl, Isolation, NodeId, Plan, Schedule, Switch, SwitchId};
+use crate::model::node_index;
 use quell_proto::control::domain_defence::{Choice, Defence, PortDefence};
 use quell_proto::units::{Priority, PrioritySet};
 use quell_proto::wire::lldp::{
-    Application, Applications, Ets, EtsConfiguration, Id, Lldp, MostClasses, PfcCapability, PfcConfiguration,
-    Selector, Tlv, Tlvs, TransmissionSelection,
+    Application, Applications, Ets, EtsConfiguration, Id, Inactivity, Lldp, MostClasses, PfcCapability,
+    PfcConfiguration, Selector, Tlv, Tlvs, TransmissionSelection,
 };
 use quell_proto::wire::{Envelope, EtherType, LldpFrame, MacAddr, ROCE_PORT};
-use quell_sim::scenario::Plan;
-use quell_sim::scenario::plan::{FlowControl, NodeId, Schedule, Switch, SwitchId};
 
-/// For how many seconds what is said holds: four times the usual 30 s between two frames.
-const LIFETIME: u16 = 120;
+/// For how many seconds what is said holds: four times the usual 30 s between two frames, as IEEE 802.1AB has it.
+pub(crate) const LIFETIME: u16 = 120;
 
 /// The frame of a port, by its place among [`Plan::ports`] and its name there.
-pub(crate) fn frame(plan: &Plan, port: usize, name: &str) -> Vec<u8> {
-    let (own, peer) = {
-        let ends = plan.links[port / 2].ends;
-        (ends[port % 2], ends[1 - port % 2])
+pub fn frame(plan: &Plan, port: usize, name: &str) -> Vec<u8> {
+    let ends = plan.links[port / 2].ends;
+    let (own, peer) = (ends[port % 2], ends[1 - port % 2]);
+    let address = MacAddr::numbered(node_index(plan, own));
+    let chassis = Id::new(Id::CHASSIS_MAC, &address.0).expect("six octets");
+    // A name has 255 octets at the most, and one at least.
+    let name = &name.as_bytes()[..name.len().min(255)];
+    let list = tlvs(plan, own, peer);
+    let frame = LldpFrame {
+        envelope: Envelope::plain(MacAddr::NEAREST_BRIDGE, address),
+        lldp: Lldp {
+            chassis,
+            port: Id::new(Id::LOCAL, name).unwrap_or(chassis),
+            lifetime: LIFETIME,
+            tlvs: Tlvs::parse(&list).expect("they were written by these formats"),
+        },
     };
+    let mut octets = vec![0; 1024];
+    let length = frame.emit(&mut octets).expect("one of each kind, and eight applications, have room");
+    octets.truncate(length);
+    octets
+}
+
+/// Whether the frame of a port is sent in the run itself.
+pub fn is_sent_in_run(plan: &Plan, port: usize) -> bool {
+    let NodeId::Switch(SwitchId(own)) = plan.links[port / 2].ends[port % 2] else { return false };
+    let signals = plan.switches[own as usize].isolation.is_some_and(|it| it.signals());
+    signals && plan.discovery == Discovery::Frames
+}
+
+/// What a port says behind its address, its name and the lifetime of that.
+pub(crate) fn tlvs(plan: &Plan, own: NodeId, peer: NodeId) -> Vec<u8> {
     let (applications, mut lines) = (applications(plan), [0; 3 * Priority::COUNT]);
-    let mut tlvs: Vec<Tlv<'_>> = Vec::new();
-    tlvs.extend(congestion_notification(plan));
+    let mut list: Vec<Tlv<'_>> = Vec::new();
+    list.extend(congestion_notification(plan));
     let switch = |node| match node {
         NodeId::Switch(SwitchId(switch)) => Some(&plan.switches[switch as usize]),
         NodeId::Host(_) => None,
     };
     // A host does as its switch does.
     let (is_switch, bridge) = (switch(own).is_some(), switch(own).or(switch(peer)));
-    tlvs.extend(switch(own).map(|it| Tlv::EtsConfiguration(ets(it.schedule))));
-    tlvs.extend(bridge.and_then(|it| pfc(it, !is_switch)));
-    tlvs.extend(Applications::write(&applications, &mut lines).map(Tlv::Applications));
-    let isolation = switch(own).and_then(|it| it.isolation).filter(|it| it.config.signal_above.is_some());
-    let address = address(plan, own);
-    tlvs.extend(isolation.map(|it| Tlv::CongestionIsolation(it.tlv(address.0))));
-    written(address.1, name, &tlvs)
-}
-
-/// The number of a node and the address it has.
-fn address(plan: &Plan, node: NodeId) -> (u32, MacAddr) {
-    let number = match node {
-        NodeId::Host(host) => host.0,
-        NodeId::Switch(switch) => plan.hosts.len() as u32 + switch.0,
-    };
-    (number, MacAddr::numbered(number))
+    list.extend(switch(own).map(|it| Tlv::EtsConfiguration(ets(it.schedule))));
+    list.extend(bridge.and_then(|it| pfc(it, !is_switch)));
+    list.extend(Applications::write(&applications, &mut lines).map(Tlv::Applications));
+    if let Some(isolation) = switch(own).and_then(|it| it.isolation).filter(Isolation::signals) {
+        list.push(Tlv::CongestionIsolation(isolation.tlv(node_index(plan, own))));
+        list.push(Tlv::Inactivity(Inactivity::of(isolation.config.inactivity)));
+    }
+    let mut octets = vec![0; list.iter().map(Tlv::emitted_len).sum()];
+    Tlvs::write(&list, &mut octets).expect("there is room for all of them");
+    octets
 }
 
 /// Under QCN every node is within the domain, as if a person had said so.
@@ -105,23 +126,6 @@ fn applications(plan: &Plan) -> Vec<Application> {
     };
     let used = PrioritySet::of(plan.flows.iter().map(|flow| flow.priority));
     used.iter().map(|priority| Application { priority, selector, protocol }).collect()
-}
-
-fn written(address: MacAddr, name: &str, list: &[Tlv<'_>]) -> Vec<u8> {
-    let mut buffer = [0; 512];
-    let tlvs = Tlvs::write(list, &mut buffer).expect("one of each kind, and eight applications, have room");
-    let chassis = Id::new(Id::CHASSIS_MAC, &address.0).expect("six octets");
-    // A name has 255 octets at the most, and one at least.
-    let name = &name.as_bytes()[..name.len().min(255)];
-    let port = Id::new(Id::LOCAL, name).unwrap_or(chassis);
-    let frame = LldpFrame {
-        envelope: Envelope::plain(MacAddr::NEAREST_BRIDGE, address),
-        lldp: Lldp { chassis, port, lifetime: LIFETIME, tlvs },
-    };
-    let mut octets = vec![0; 1024];
-    let length = frame.emit(&mut octets).expect("there is room");
-    octets.truncate(length);
-    octets
 }
 
 #[cfg(test)]
