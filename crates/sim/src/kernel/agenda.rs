@@ -217,6 +217,11 @@ impl Agenda {
         self.heaps.len() <= 1
     }
 
+    /// How long the turns are.
+    pub(crate) fn window(&self) -> Duration {
+        Duration::from_ps(self.window)
+    }
+
     /// Books an event. It must not lie before the last one of its node; nor, if it is another neighbourhood's, in the window in
     /// hand. [`run`](super::run()) checks what comes out.
     #[inline]

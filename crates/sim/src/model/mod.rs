@@ -57,9 +57,6 @@ enum Node {
     Elsewhere,
 }
 
-/// A part of a network tells the others how far it has got so many times, at least, in the time that a frame takes to reach them.
-const WINDOWS_A_LOOKAHEAD: u64 = 4;
-
 /// An invariant that broke, by the numbers of the run.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
@@ -102,12 +99,7 @@ impl World {
 
     /// The part `own` of the network.
     pub(crate) fn part(plan: &Plan, seed: u64, cut: &Cut, own: u16) -> World {
-        let mut hoods = hoods(plan);
-        if let Some(lookahead) = cut.lookahead {
-            // Others may go as far as the lookahead beyond where all nodes of this part have got: short windows let them.
-            hoods.window = hoods.window.min(Duration::from_ps(lookahead.ps() / WINDOWS_A_LOOKAHEAD));
-        }
-        World::build(plan, seed, hoods, Some((cut, own)))
+        World::build(plan, seed, hoods(plan), Some((cut, own)))
     }
 
     fn build(plan: &Plan, seed: u64, hoods: Hoods, share: Option<(&Cut, u16)>) -> World {
@@ -235,6 +227,11 @@ impl World {
             Node::Router(router) => router.on_event(lane, &mut self.net),
             Node::Elsewhere => unreachable!("{ELSEWHERE}"),
         }
+    }
+
+    /// How long the nodes' turns are.
+    pub(crate) fn window(&self) -> Duration {
+        self.net.agenda.window()
     }
 
     /// When the next event is; [`Instant::NEVER`] if there is none.

@@ -35,7 +35,7 @@ const PATIENCE: Patience = Patience { spins: 400, yields: 400 };
 const LITTLE_PATIENCE: Patience = Patience { spins: 0, yields: 20 };
 /// How long a thread sleeps before it looks again.
 const NAP: time::Duration = time::Duration::from_micros(50);
-/// A part tells the others how far it has got after so many events: some ten microseconds.
+/// A part tells the others how far it has got after so many events, at the least: some ten microseconds.
 const EVENTS_A_STEP: u64 = 100;
 /// After so many steps without an event a part calls the others to a meeting.
 const IDLE_STEPS: u32 = 32;
@@ -218,8 +218,30 @@ impl<'a> Part<'a> {
     /// Handles what there is before an instant, or a good part of it, posts what it sends, and says so.
     fn step(&mut self, until: Instant) -> Option<()> {
         let before = self.events;
-        while self.events - before < EVENTS_A_STEP {
-            let Some((event, floor)) = self.world.next_event(until) else { break };
+        let mut next = self.world.next_at();
+        // Whole windows: in the midst of one, some node has not begun yet, and the others of the network may not go on.
+        while next < until && self.events - before < EVENTS_A_STEP {
+            let end = next.ps().saturating_add(self.world.window().ps());
+            self.handle_until(until.min(Instant::from_ps(end)))?;
+            next = self.world.next_at();
+        }
+        let outbox = &mut self.outbox;
+        self.world.take_parcels(|parcel| outbox[usize::from(parcel.part)].push(parcel));
+        for (inbox, parcels) in self.shared.inboxes.iter().zip(outbox) {
+            inbox.post(parcels);
+        }
+        self.shared.clocks.set(self.part, until.min(next).ps());
+        self.idle = if self.events == before { self.idle + 1 } else { 0 };
+        if self.idle >= IDLE_STEPS {
+            self.idle = 0;
+            self.shared.is_called.store(true, Ordering::Relaxed);
+        }
+        Some(())
+    }
+
+    /// Handles everything before an instant.
+    fn handle_until(&mut self, until: Instant) -> Option<()> {
+        while let Some((event, floor)) = self.world.next_event(until) {
             if event.at < floor {
                 return None;
             }
@@ -228,17 +250,6 @@ impl<'a> Part<'a> {
             if self.world.fault().is_some() {
                 return None;
             }
-        }
-        let outbox = &mut self.outbox;
-        self.world.take_parcels(|parcel| outbox[usize::from(parcel.part)].push(parcel));
-        for (inbox, parcels) in self.shared.inboxes.iter().zip(outbox) {
-            inbox.post(parcels);
-        }
-        self.shared.clocks.set(self.part, until.min(self.world.next_at()).ps());
-        self.idle = if self.events == before { self.idle + 1 } else { 0 };
-        if self.idle >= IDLE_STEPS {
-            self.idle = 0;
-            self.shared.is_called.store(true, Ordering::Relaxed);
         }
         Some(())
     }
