@@ -148,9 +148,10 @@ pub(crate) struct Hoods {
 }
 
 impl Hoods {
-    /// All nodes in one, so that events come in the order of time.
+    /// All nodes in one, so that events come in the order of time. Any window would do: this one is as long as a few frames take, and
+    /// shorter than timers.
     pub(crate) fn one(nodes: usize) -> Hoods {
-        Hoods { of: vec![0; nodes], window: Duration::from_ps(u64::MAX) }
+        Hoods { of: vec![0; nodes], window: Duration::from_us(10) }
     }
 }
 
@@ -286,15 +287,15 @@ impl Agenda {
             self.taken += 1;
             return Some(event);
         }
-        self.next_of_heap()
+        if ((self.first >> 64) as u64) < self.to { self.next_of_heap() } else { None }
     }
 
     #[inline(never)]
     fn next_of_heap(&mut self) -> Option<Event> {
         let heap = &mut self.heaps[self.turn];
-        let event = heap.pop_before(self.to)?;
+        let event = heap.pop();
         self.first = heap.first().map_or(u128::MAX, Event::key);
-        Some(event)
+        event
     }
 
     /// When the next event is; [`Instant::NEVER`] if there is none.

@@ -25,14 +25,10 @@ impl Heap {
         }
     }
 
-    /// Takes out the first event, if it is before an instant in picoseconds.
+    /// Takes out the first event.
     #[inline]
-    pub(crate) fn pop_before(&mut self, before_ps: u64) -> Option<Event> {
-        self.fill();
-        let first = *self.events.first()?;
-        if first.at.ps() >= before_ps {
-            return None;
-        }
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        let first = self.first()?;
         self.has_hole = true;
         Some(first)
     }
@@ -123,14 +119,11 @@ mod tests {
                 for _ in 0..pops {
                     let first = list.first().copied();
                     prop_assert_eq!(heap.first(), first);
-                    let due = first.filter(|event| event.at.ps() < 30);
-                    prop_assert_eq!(heap.pop_before(30), due);
-                    if due.is_some() {
-                        list.remove(0);
-                    }
+                    prop_assert_eq!(heap.pop(), first);
+                    list = list.split_off(list.len().min(1));
                 }
             }
-            while let Some(event) = heap.pop_before(u64::MAX) {
+            while let Some(event) = heap.pop() {
                 prop_assert_eq!(event, list.remove(0));
             }
             prop_assert!(list.is_empty());

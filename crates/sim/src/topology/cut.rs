@@ -47,10 +47,16 @@ pub(crate) fn cut(plan: &Plan, parts: usize) -> Cut {
     number_anew(&dealt, &lines, plan)
 }
 
-/// The smallest neighbourhoods that anything takes time to leave: single nodes, unless links have no delay.
+/// With no more links than this, all memory of a network is in the cache, and events may as well come in the order of time.
+const FEW_LINKS: usize = 32;
+
+/// The smallest neighbourhoods that anything takes time to leave: single nodes, unless links have no delay or are few.
 pub(crate) fn hoods(plan: &Plan) -> Hoods {
     let nodes = plan.node_count();
     let lines = lines(plan);
+    if lines.len() <= FEW_LINKS {
+        return Hoods::one(nodes);
+    }
     let mut groups = Groups::new(nodes);
     for line in lines.iter().filter(|line| line.soonest == Duration::ZERO) {
         groups.join(line.ends);
