@@ -18,7 +18,7 @@ const FLOW: &str = "start_ns,from,to,bytes\n1,h1,h2,1000\n";
 
 fuzz_target!(|octets: &[u8]| {
     let Some((which, data)) = octets.split_first() else { return };
-    let Ok(data) = scenario::check_text("data", data) else { return };
+    let Ok(data) = scenario::check_text("data", data, scenario::Text::Data) else { return };
     let rest = match which % 4 {
         0 => format!("{STAR}{FLOWS}"),
         1 => format!("{STAR}{TRACE}"),

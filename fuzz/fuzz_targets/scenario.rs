@@ -8,7 +8,7 @@ use quell_sim::scenario::{self, Request};
 use std::collections::BTreeSet;
 
 fuzz_target!(|octets: &[u8]| {
-    let Ok(all) = scenario::check_text("a.toml", octets) else { return };
+    let Ok(all) = scenario::check_text("a.toml", octets, scenario::Text::Scenario) else { return };
     let (text, base) = match all.split_once("\n#--base\n") {
         Some((text, base)) => (text, Some(base)),
         None => (all, None),

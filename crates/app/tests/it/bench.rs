@@ -55,8 +55,9 @@ fn several_numbers_of_threads_are_measured_and_drawn() {
 #[test]
 fn works_of_one_family_are_drawn_by_their_hosts() {
     let desk = Desk::new();
-    desk.quell("bench permutation-open-16 permutation-open-128 --times 1 --out pictures").exits(0);
+    desk.quell("bench permutation-open-16 permutation-open-128 incast-* --times 1 --out pictures").exits(0);
     let table = desk.read("pictures/memory.csv");
     assert!(table.contains(",permutation-open,16,") && table.contains(",permutation-open,128,"), "{table}");
+    assert!(!table.contains("incast"), "two works of one size are no family: {table}");
     assert!(desk.read("pictures/cost.csv").contains("Time,permutation-open,16,"));
 }

@@ -26,7 +26,9 @@ pub(super) fn all(works: &[Measured]) -> Vec<Chart> {
 fn families(works: &[Measured]) -> Vec<Family<'_>> {
     let mut families: BTreeMap<String, Vec<&Measured>> = BTreeMap::new();
     for work in works.iter().filter(|it| it.threads == 1) {
-        if let Some((family, _)) = work.work.rsplit_once('-') {
+        if let Some((family, size)) = work.work.rsplit_once('-')
+            && size.parse::<u64>().is_ok()
+        {
             families.entry(family.trim_start_matches("bench/").to_owned()).or_default().push(work);
         }
     }
