@@ -1,6 +1,6 @@
 //! What the nodes of a run share: the time, the wires between them, the frames, and the books that are kept.
 //!
-//! A node reaches another only through a wire, whose delay is the look-ahead of a later parallel kernel. What a
+//! A node reaches another only through a wire, whose delay is the lookahead by which nodes act in turns. What a
 //! node writes here besides is its own: the sending half of a flow belongs to the sender, the receiving half to the
 //! receiver.
 
