@@ -22,7 +22,8 @@ fuzz_target!(|octets: &[u8]| {
         let request = Request {
             file: "a.toml",
             text,
-            base: &|_| base.map(str::to_owned),
+            // As on a disk, no file has no name.
+            base: &|name| base.filter(|_| !name.is_empty()).map(str::to_owned),
             sets: &sets,
             quick,
             repeat: None,
