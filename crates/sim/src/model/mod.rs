@@ -57,6 +57,12 @@ enum Node {
     Elsewhere,
 }
 
+/// Puts what happened in the order in which it is recorded: by time, node and lane.
+pub(crate) fn put_in_order(events: &mut [(Recorded, u64)]) {
+    // Stable: what one node says at one instant stays in its order.
+    events.sort_by_key(|(event, place)| (event.at, *place));
+}
+
 /// An invariant that broke, by the numbers of the run.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
@@ -347,8 +353,7 @@ impl World {
     /// What happened since the last sample, in order, each with its place among what happened at the same instant.
     pub(crate) fn take_events(&mut self) -> Vec<(Recorded, u64)> {
         let mut events: Vec<_> = self.net.events.drain(..).zip(self.net.origins.drain(..)).collect();
-        // Stable: what one node says at one instant stays in its order.
-        events.sort_by_key(|(event, place)| (event.at, *place));
+        put_in_order(&mut events);
         events
     }
 

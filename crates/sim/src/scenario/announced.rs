@@ -73,8 +73,7 @@ pub(crate) fn tlvs(plan: &Plan, own: NodeId, peer: NodeId) -> Vec<u8> {
 /// Under QCN every node is within the domain, as if a person had said so.
 fn congestion_notification(plan: &Plan) -> Option<Tlv<'static>> {
     plan.scheme.qcn()?;
-    let controlled = PrioritySet::of(plan.flows.iter().map(|flow| flow.priority));
-    let port = PortDefence::new(controlled, Choice::Admin(Defence::InteriorReady));
+    let port = PortDefence::new(priorities(plan), Choice::Admin(Defence::InteriorReady));
     port.tlv().map(Tlv::CongestionNotification)
 }
 
@@ -117,6 +116,11 @@ fn percent(weights: [u32; Priority::COUNT]) -> [u8; Priority::COUNT] {
     })
 }
 
+/// The priorities that data is sent at.
+fn priorities(plan: &Plan) -> PrioritySet {
+    PrioritySet::of(plan.flows.iter().map(|flow| flow.priority))
+}
+
 /// Data, by the priorities it is sent at.
 fn applications(plan: &Plan) -> Vec<Application> {
     let (selector, protocol) = if plan.scheme.understands_marks() {
@@ -124,8 +128,7 @@ fn applications(plan: &Plan) -> Vec<Application> {
     } else {
         (Selector::ETHER_TYPE, EtherType::EXPERIMENT.get())
     };
-    let used = PrioritySet::of(plan.flows.iter().map(|flow| flow.priority));
-    used.iter().map(|priority| Application { priority, selector, protocol }).collect()
+    priorities(plan).iter().map(|priority| Application { priority, selector, protocol }).collect()
 }
 
 #[cfg(test)]

@@ -165,16 +165,10 @@ pub(crate) fn heard(tlvs: &[u8]) -> Option<Announcement> {
     Announcement::of(&Tlvs::parse(tlvs).ok()?)
 }
 
-/// What a switch can do together with the node at the other end of one of its links, by what each announces; `None` where it
-/// signals nothing itself.
-pub(crate) fn agreement(plan: &Plan, here: SwitchId, peer: NodeId) -> Option<Agreement> {
-    let own = plan.switches[here.0 as usize].isolation?;
-    let ours = heard(&announced(plan, here))?;
-    let theirs = match peer {
-        NodeId::Host(_) => None,
-        NodeId::Switch(peer) => heard(&announced(plan, peer)),
-    };
-    Some(agree(&ours, own.config.inactivity, theirs.as_ref()))
+/// What a switch can do together with the node at the other end of one of its links, by the TLVs that each announces; `None` where
+/// it signals nothing itself.
+pub(crate) fn agreement(own: &Isolation, ours: &[u8], theirs: &[u8]) -> Option<Agreement> {
+    Some(agree(&heard(ours)?, own.config.inactivity, heard(theirs).as_ref()))
 }
 
 /// Whether the node at the other end of a link has the same two queues, so that a pause of either stops what it is
@@ -252,14 +246,18 @@ fn priorities(plan: &Plan, isolation: &Isolation, section: &Section, log: &mut L
 
 /// Neighbours that announce other queues, or none: each then isolates for itself.
 fn neighbours(plan: &Plan, places: &Places<'_>, log: &mut Log) {
+    let said: Vec<Vec<u8>> =
+        (0..plan.switches.len()).map(|switch| announced(plan, SwitchId(switch as u32))).collect();
     for link in &plan.links {
         for end in 0..2 {
-            let (NodeId::Switch(here), peer @ NodeId::Switch(_)) = (link.ends[end], link.ends[1 - end])
-            else {
+            let [NodeId::Switch(here), NodeId::Switch(there)] = [link.ends[end], link.ends[1 - end]] else {
                 continue;
             };
-            if let Some(Agreement::LocalOnly(why)) = agreement(plan, here, peer) {
-                let (name, peer) = (plan.name(link.ends[end]), plan.name(peer));
+            let [ours, theirs] = [here, there].map(|switch| said[switch.0 as usize].as_slice());
+            let own = plan.switches[here.0 as usize].isolation;
+            let agreed = own.and_then(|own| agreement(&own, ours, theirs));
+            if let Some(Agreement::LocalOnly(why)) = agreed {
+                let (name, peer) = (plan.name(link.ends[end]), plan.name(link.ends[1 - end]));
                 let message = format!("`{name}` does not tell `{peer}` of congesting flows: {why}");
                 let section = places.switches[here.0 as usize];
                 let hint = "on that link each isolates for itself; with the same `isolation.monitored`, `congesting` \

@@ -2,7 +2,7 @@
 
 use super::super::deadlock::Lookout;
 use super::super::run::{Broken, Control, Outcome, closed, world_broken};
-use crate::model::{Fault, Wait};
+use crate::model::{Fault, Wait, put_in_order};
 use crate::scenario::plan::Plan;
 use quell_proto::units::Instant;
 use quell_record::{EntityId, Event, FlowTotals, Quantity, Sink};
@@ -131,8 +131,7 @@ impl Teller<'_> {
 fn tell_events(said: &mut [Said], sink: &mut dyn Sink) {
     let mut all: Vec<(Event, u64)> =
         said.iter_mut().flat_map(|part| std::mem::take(&mut part.events)).collect();
-    // Stable: what one node says at one instant stays in its order.
-    all.sort_by_key(|(event, place)| (event.at, *place));
+    put_in_order(&mut all);
     for (event, _) in all {
         sink.event(event);
     }

@@ -107,17 +107,18 @@ impl Switch {
         let alone: Vec<bool> =
             neighbours.iter().map(|node| waits_for_frames || !shares_queues(plan, own, *node)).collect();
         let points = neighbours.into_iter().zip(0u64..).map(|(neighbour, port)| {
-            let agreed = agreement(plan, self.id, neighbour).filter(|_| !waits_for_frames);
+            let number = super::super::net::node_index(plan, neighbour);
+            let agreed = agreement(own, net.announced(self.node), net.announced(number));
             let dice = Dice::new(seed, u64::from(self.id.0) << 32 | port, stream::ISOLATION);
             let slots = vec![None; own.table as usize].into_boxed_slice();
             let mut point = Point {
                 point: IsolationPoint::new(own.config, slots, dice),
                 quotes: None,
-                neighbour: super::super::net::node_index(plan, neighbour),
+                neighbour: number,
                 marks: 0,
                 told: Vec::new(),
             };
-            point.follow(agreed);
+            point.follow(agreed.filter(|_| !waits_for_frames));
             point
         });
         self.isolation = Some(Box::new(Isolation {
