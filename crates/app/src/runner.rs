@@ -327,10 +327,10 @@ impl Bench<'_> {
         let catalog = plan.catalog();
         let dir = self.experiment.run_dir(job.configuration, job.seed);
         let disk = DiskWriter::create(&dir, &catalog, self.draft(job, control.threads))?;
-        let mut recorder = Recorder { disk, memory: Memory::new(catalog), control };
+        let mut recorder = Recorder { disk, memory: Memory::beside(catalog), control };
         let (ending, outcome) = produce(&mut recorder);
         let Recorder { disk, memory, .. } = recorder;
-        let recording = memory.finish(ending.complete);
+        let recording = memory.finish_with(ending.complete, disk.digest());
         let extract = Extract::take(&recording, job.configuration, job.seed, self.claims, self.figures)
             .with_fairness(&recording, self.fair);
         drop(recording);

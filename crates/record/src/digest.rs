@@ -16,6 +16,7 @@
 //! recordings without them still stand. The digest is BLAKE3 over the text `quell digest 1`, then the BLAKE3 of each stream in the order samples, events, flows.
 //! The streams are hashed apart because a producer may run ahead with events; only the order within each counts.
 
+use crate::rows::Cell;
 use crate::{EntityId, Event, FlowTotals, Quantity, Sink};
 use quell_proto::units::Instant;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -103,6 +104,12 @@ impl Digester {
         Digester::default()
     }
 
+    /// A row of samples and its values.
+    pub(crate) fn row(&mut self, at: Instant, values: impl Iterator<Item = (Cell, i64)>) {
+        self.begin_samples(at);
+        values.for_each(|((entity, quantity), value)| self.sample(entity, quantity, value));
+    }
+
     /// The digest of all that was said so far.
     pub fn digest(&self) -> Digest {
         let mut whole = blake3::Hasher::new();
@@ -121,6 +128,7 @@ impl Sink for Digester {
         self.samples.push(&octets);
     }
 
+    #[inline]
     fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
         let mut octets = [1; 14];
         octets[1..5].copy_from_slice(&entity.0.to_le_bytes());
@@ -193,12 +201,18 @@ struct Stream {
 impl Stream {
     const PIECE: usize = 32 * 1024;
 
+    #[inline]
     fn push(&mut self, octets: &[u8]) {
         self.waiting.extend_from_slice(octets);
         if self.waiting.len() >= Self::PIECE {
-            self.hasher.update(&self.waiting);
-            self.waiting.clear();
+            self.hash_waiting();
         }
+    }
+
+    #[inline(never)]
+    fn hash_waiting(&mut self) {
+        self.hasher.update(&self.waiting);
+        self.waiting.clear();
     }
 
     fn hash(&self) -> blake3::Hash {

@@ -15,6 +15,7 @@ pub mod experiment;
 pub mod manifest;
 pub mod near;
 pub mod recording;
+mod rows;
 pub mod select;
 pub mod sink;
 

@@ -1,6 +1,7 @@
 //! A recording in memory: what metrics, claims and figures read.
 
 use crate::claim::Window;
+use crate::rows::Rows;
 use crate::{Catalog, Digest, Digester, EntityId, Event, FlowTotals, Quantity, Sink};
 use quell_proto::units::{Duration, Instant};
 use std::ops::Range;
@@ -139,94 +140,105 @@ pub struct Memory {
     events: Vec<Event>,
     flows: Vec<(EntityId, FlowTotals)>,
     table: Table,
-    digester: Digester,
-    order: Order,
+    /// What was said last, and is in no series yet.
+    rows: Rows,
+    /// None if another sink takes the digest.
+    digester: Option<Digester>,
 }
 
 impl Memory {
+    /// So many rows are turned into series at a time, or so many values if rows are long.
+    const ROWS: usize = 64;
+    const VALUES: usize = 1 << 19;
+
     /// An empty one, for a run of these entities.
     pub fn new(catalog: Catalog) -> Memory {
+        Memory { digester: Some(Digester::new()), ..Memory::beside(catalog) }
+    }
+
+    /// One that is told the same as a sink that takes the digest; see [`Memory::finish_with`].
+    pub fn beside(catalog: Catalog) -> Memory {
         Memory {
             table: Table::new(catalog.len()),
             catalog,
             times: Vec::new(),
             events: Vec::new(),
             flows: Vec::new(),
-            digester: Digester::new(),
-            order: Order::default(),
+            rows: Rows::default(),
+            digester: None,
         }
     }
 
-    /// Room for the samples of a run whose length is known, so that series do not grow by copying.
-    pub fn expect_samples(&mut self, samples: usize) {
-        self.table.expected = samples;
-        self.times.reserve(samples);
+    /// The recording; `complete` says whether the run came to its end.
+    pub fn finish(mut self, complete: bool) -> Recording {
+        self.end_row();
+        let digest = self.digester.take().unwrap_or_default().digest();
+        self.finish_with(complete, digest)
     }
 
-    /// The recording; `complete` says whether the run came to its end.
-    pub fn finish(self, complete: bool) -> Recording {
+    /// The recording, of which another sink has taken the digest.
+    pub fn finish_with(mut self, complete: bool, digest: Digest) -> Recording {
+        self.end_row();
+        self.keep_rows();
         Recording {
             catalog: self.catalog,
             times: self.times,
             events: self.events,
             flows: self.flows,
-            digest: self.digester.digest(),
+            digest,
             complete,
             table: self.table,
             by_entity: ByEntity::default(),
         }
     }
+
+    fn end_row(&mut self) {
+        if let Some(others) = self.rows.end_row(self.digester.as_mut()) {
+            self.keep(&others);
+        }
+        if self.rows.times().len() >= Self::ROWS || self.rows.count() >= Self::VALUES {
+            self.keep_rows();
+        }
+    }
+
+    fn keep_rows(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        self.keep(&rows);
+        self.rows = rows;
+        self.rows.clear();
+    }
+
+    /// Turns rows into series.
+    fn keep(&mut self, rows: &Rows) {
+        self.table.push(self.times.len(), rows);
+        self.times.extend_from_slice(rows.times());
+    }
 }
 
 impl Sink for Memory {
     fn begin_samples(&mut self, at: Instant) {
-        self.order.row(at);
-        self.digester.begin_samples(at);
-        self.times.push(at);
+        self.end_row();
+        self.rows.begin(at);
     }
 
     fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
-        self.order.value(entity, quantity);
-        self.digester.sample(entity, quantity, value);
-        self.table.push(entity, quantity, self.times.len() - 1, value);
+        if let Some(others) = self.rows.say((entity, quantity), value) {
+            self.keep(&others);
+        }
     }
 
     fn event(&mut self, event: Event) {
-        self.digester.event(event);
+        if let Some(digester) = &mut self.digester {
+            digester.event(event);
+        }
         self.events.push(event);
     }
 
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
-        self.digester.flow(flow, totals);
+        if let Some(digester) = &mut self.digester {
+            digester.flow(flow, totals);
+        }
         self.flows.push((flow, totals));
-    }
-}
-
-/// Holds a producer to the order that [`Sink`] asks for: digests and files rest on it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Order {
-    row: Option<Instant>,
-    value: Option<(EntityId, Quantity)>,
-}
-
-impl Order {
-    /// # Panics
-    /// When rows do not rise.
-    pub(crate) fn row(&mut self, at: Instant) {
-        assert!(
-            self.row.is_none_or(|before| before < at),
-            "samples at {at} come after those of a later time"
-        );
-        (self.row, self.value) = (Some(at), None);
-    }
-
-    /// # Panics
-    /// When values of a row are not in order of entity and quantity, or precede every row.
-    pub(crate) fn value(&mut self, entity: EntityId, quantity: Quantity) {
-        let value = (entity, quantity);
-        assert!(self.row.is_some(), "a sample of {} before any row", quantity.name());
-        assert!(self.value.is_none_or(|before| before < value), "{value:?} said out of order in its row");
-        self.value = Some(value);
     }
 }
 
@@ -236,8 +248,6 @@ struct Table {
     /// For each entity and quantity the place in `columns`, or `NONE`.
     places: Vec<u32>,
     columns: Vec<Column>,
-    /// How many samples to make room for.
-    expected: usize,
 }
 
 impl Table {
@@ -245,7 +255,7 @@ impl Table {
 
     fn new(entities: usize) -> Table {
         let places = vec![Self::NONE; entities * Quantity::ALL.len()];
-        Table { places, columns: Vec::new(), expected: 0 }
+        Table { places, columns: Vec::new() }
     }
 
     fn place(entity: EntityId, quantity: Quantity) -> usize {
@@ -259,14 +269,22 @@ impl Table {
         }
     }
 
-    fn push(&mut self, entity: EntityId, quantity: Quantity, sample: usize, value: i64) {
+    /// Adds rows, of which the first is this sample.
+    fn push(&mut self, sample: usize, rows: &Rows) {
+        for (cell, &(entity, quantity)) in rows.shape().iter().enumerate() {
+            let column = self.column_mut(entity, quantity);
+            column.fill_up_to(sample);
+            column.values.extend((0..rows.times().len()).map(|row| rows.row(row)[cell]));
+        }
+    }
+
+    fn column_mut(&mut self, entity: EntityId, quantity: Quantity) -> &mut Column {
         let place = &mut self.places[Self::place(entity, quantity)];
         if *place == Self::NONE {
             *place = u32::try_from(self.columns.len()).expect("fewer than 2^32 series");
-            let values = Vec::with_capacity(self.expected);
-            self.columns.push(Column { values, gaps: Vec::new() });
+            self.columns.push(Column::default());
         }
-        self.columns[*place as usize].push(sample, value);
+        &mut self.columns[*place as usize]
     }
 }
 
@@ -282,19 +300,18 @@ impl PartialEq for Table {
 impl Eq for Table {}
 
 /// One series. Where nothing was said, a zero keeps the place and `gaps` its number.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Column {
     values: Vec<i64>,
     gaps: Vec<usize>,
 }
 
 impl Column {
-    fn push(&mut self, sample: usize, value: i64) {
+    fn fill_up_to(&mut self, sample: usize) {
         while self.values.len() < sample {
             self.gaps.push(self.values.len());
             self.values.push(0);
         }
-        self.values.push(value);
     }
 
     fn value(&self, sample: usize) -> Option<i64> {
@@ -384,7 +401,6 @@ mod tests {
         tell(7, &mut memory);
         let first = memory.finish(true);
         let mut again = Memory::new(catalog());
-        again.expect_samples(7);
         first.replay(&mut again);
         assert_eq!(again.finish(true), first);
     }

@@ -6,12 +6,12 @@
 use super::{EVENTS, FLOWS, SERIES};
 use crate::error::RecordError;
 use crate::manifest::{FORMAT, FileMark, ManifestDraft};
+use crate::rows::{Cell, Rows};
 use crate::{Catalog, EntityClass, EntityId, EntityKind, Event, EventKind, FlowTotals, Quantity};
-use arrow_array::builder::Int64Builder;
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
     ArrayRef, DictionaryArray, Int8Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array,
-    UInt32Array, UInt64Array,
+    UInt32Array, UInt64Array, new_null_array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -20,12 +20,11 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use quell_proto::units::Instant;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows kept before they are handed to the encoder.
+/// Rows of events and flows kept before they are handed to the encoder.
 const BATCH: usize = 8 * 1024;
 /// Rows of a row group: what the encoder holds at most, and what a killed run can lose.
 const ROW_GROUP: usize = 128 * 1024;
@@ -53,7 +52,7 @@ impl<W: Write + Send> Tables<W> {
         let names = Names::of(catalog);
         let table = |name, schema| Table::create(dir, name, schema, draft, &open);
         Ok(Tables {
-            series: Series::new(table(SERIES, Series::<W>::schema())?, names.clone()),
+            series: Series { table: table(SERIES, Series::<W>::schema())?, names: names.clone() },
             events: Events {
                 table: table(EVENTS, Events::<W>::schema())?,
                 names: names.clone(),
@@ -76,12 +75,6 @@ impl<W: Write + Send> Tables<W> {
 pub(super) struct Series<W: Write + Send> {
     table: Table<W>,
     names: Names,
-    at: Option<Instant>,
-    /// The entity of the row begun last, if the instant has one.
-    entity: Option<EntityId>,
-    times: Vec<u64>,
-    entities: Vec<Option<EntityId>>,
-    columns: Vec<Int64Builder>,
 }
 
 impl<W: Write + Send> Series<W> {
@@ -96,63 +89,59 @@ impl<W: Write + Send> Series<W> {
         Arc::new(Schema::new(fields))
     }
 
-    fn new(table: Table<W>, names: Names) -> Series<W> {
-        let columns = Quantity::ALL.map(|_| Int64Builder::new()).into();
-        Series { table, names, at: None, entity: None, times: Vec::new(), entities: Vec::new(), columns }
-    }
-
-    pub(super) fn begin_samples(&mut self, at: Instant) -> Result<(), RecordError> {
-        self.end_instant();
-        (self.at, self.entity) = (Some(at), None);
-        if self.times.len() >= BATCH { self.flush() } else { Ok(()) }
-    }
-
-    pub(super) fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
-        if self.entity != Some(entity) {
-            self.entity = Some(entity);
-            self.begin_row();
-        }
-        let column = &mut self.columns[quantity as usize];
-        pad(column, self.times.len() - 1);
-        column.append_value(value);
-    }
-
-    /// An instant of which nothing was said still has a row, so that reading finds it.
-    fn end_instant(&mut self) {
-        if self.at.is_some() && self.entity.is_none() {
-            self.begin_row();
-        }
-    }
-
-    fn begin_row(&mut self) {
-        self.times.push(self.at.expect("a row begins before its values").ps());
-        self.entities.push(self.entity);
-    }
-
-    fn flush(&mut self) -> Result<(), RecordError> {
-        let rows = self.times.len();
-        let mut columns: Vec<ArrayRef> =
-            vec![Arc::new(UInt64Array::from(std::mem::take(&mut self.times))), ids(&self.entities)];
-        columns.extend(self.names.of_entities(&self.entities));
-        for column in &mut self.columns {
-            pad(column, rows);
-            columns.push(Arc::new(column.finish()));
-        }
-        self.entities.clear();
+    /// Writes what was said at several instants.
+    pub(super) fn write(&mut self, rows: &Rows) -> Result<(), RecordError> {
+        let instants = rows.times().len();
+        let lines = Lines::of(rows.shape());
+        let times = rows.times().iter().flat_map(|at| std::iter::repeat_n(at.ps(), lines.entities.len()));
+        let entities = lines.entities.repeat(instants);
+        let mut columns: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from_iter_values(times)), ids(&entities)];
+        columns.extend(self.names.of_entities(&entities));
+        columns.extend(lines.cells.iter().map(|cells| -> ArrayRef {
+            if cells.is_empty() {
+                return new_null_array(&DataType::Int64, entities.len());
+            }
+            let mut values = vec![0; entities.len()];
+            let mut said = vec![false; entities.len()];
+            for row in 0..instants {
+                let (values, said) =
+                    (&mut values[row * lines.entities.len()..], &mut said[row * lines.entities.len()..]);
+                for &(line, cell) in cells {
+                    values[line] = rows.row(row)[cell];
+                    said[line] = true;
+                }
+            }
+            Arc::new(Int64Array::new(values.into(), Some(said.into())))
+        }));
         self.table.write(columns)
     }
 
-    fn finish(mut self) -> Result<Written, RecordError> {
-        self.end_instant();
-        self.flush()?;
+    fn finish(self) -> Result<Written, RecordError> {
         self.table.finish()
     }
 }
 
-fn pad(column: &mut Int64Builder, rows: usize) {
-    use arrow_array::builder::ArrayBuilder;
-    if column.len() < rows {
-        column.append_nulls(rows - column.len());
+/// The lines of the table that each instant has.
+struct Lines {
+    /// The entity of each. An instant of which nothing was said still has a line, so that reading finds it.
+    entities: Vec<Option<EntityId>>,
+    /// For each quantity, the lines that have a value of it, and its place among what was said.
+    cells: [Vec<(usize, usize)>; Quantity::ALL.len()],
+}
+
+impl Lines {
+    fn of(shape: &[Cell]) -> Lines {
+        let mut lines = Lines { entities: Vec::new(), cells: Quantity::ALL.map(|_| Vec::new()) };
+        for (place, &(entity, quantity)) in shape.iter().enumerate() {
+            if lines.entities.last() != Some(&Some(entity)) {
+                lines.entities.push(Some(entity));
+            }
+            lines.cells[quantity as usize].push((lines.entities.len() - 1, place));
+        }
+        if shape.is_empty() {
+            lines.entities.push(None);
+        }
+        lines
     }
 }
 
@@ -386,8 +375,8 @@ impl<W: Write + Send> Table<W> {
     }
 }
 
-/// Numbers are stored as differences, words in dictionaries. Letting Parquet try dictionaries on numbers as well
-/// doubles the time and saves nothing.
+/// Numbers are stored as differences. Letting Parquet try dictionaries on them as well doubles the time and saves nothing; nor
+/// does it where there are a few short words: those are left to the compression.
 fn properties(draft: &ManifestDraft, schema: &Schema) -> WriterProperties {
     let said = |key: &str, value: String| KeyValue::new(format!("quell.{key}"), value);
     let mut properties = WriterProperties::builder()
@@ -406,6 +395,9 @@ fn properties(draft: &ManifestDraft, schema: &Schema) -> WriterProperties {
         properties = properties
             .set_column_dictionary_enabled(column.clone(), false)
             .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+    }
+    for words in ["class", "kind"].map(ColumnPath::from) {
+        properties = properties.set_column_dictionary_enabled(words, false);
     }
     properties.build()
 }

@@ -4,7 +4,7 @@ use super::tables::{Tables, Written};
 use super::{CATALOG, FILES, MANIFEST, SUMMARY, create_folder, partial, read_manifest};
 use crate::error::RecordError;
 use crate::manifest::{Ending, FORMAT, FileMark, Manifest, ManifestDraft, to_json};
-use crate::recording::Order;
+use crate::rows::Rows;
 use crate::{Catalog, Digest, Digester, EntityId, Event, FlowTotals, Quantity, Sink};
 use quell_proto::units::Instant;
 use std::collections::BTreeMap;
@@ -24,7 +24,8 @@ pub struct DiskWriter<W: Write + Send = File> {
     files: BTreeMap<String, FileMark>,
     tables: Tables<W>,
     digester: Digester,
-    order: Order,
+    /// What was said last, and is in no table yet.
+    rows: Rows,
     failed: Option<RecordError>,
 }
 
@@ -40,6 +41,10 @@ impl DiskWriter<File> {
 }
 
 impl<W: Write + Send> DiskWriter<W> {
+    /// So many values of samples are kept before they are encoded, or so many rows if those say little.
+    const VALUES: usize = 64 * 1024;
+    const ROWS: usize = 8 * 1024;
+
     pub(super) fn create_with(
         dir: &Path,
         catalog: &Catalog,
@@ -58,8 +63,8 @@ impl<W: Write + Send> DiskWriter<W> {
         let mut files = BTreeMap::new();
         write_file(&work, CATALOG, &catalog_json(catalog), &open, &mut files)?;
         let tables = Tables::create(&work, catalog, &draft, &open)?;
-        let (digester, order) = (Digester::new(), Order::default());
-        Ok(DiskWriter { dir: dir.to_owned(), open, draft, files, tables, digester, order, failed: None })
+        let (digester, rows) = (Digester::new(), Rows::default());
+        Ok(DiskWriter { dir: dir.to_owned(), open, draft, files, tables, digester, rows, failed: None })
     }
 
     /// Whether writing failed; `finish` will say how.
@@ -69,12 +74,16 @@ impl<W: Write + Send> DiskWriter<W> {
 
     /// The digest of what was said so far.
     pub fn digest(&self) -> Digest {
-        self.digester.digest()
+        let mut digester = self.digester.clone();
+        self.rows.tell_open(&mut digester);
+        digester.digest()
     }
 
     /// Closes the files and gives the folder its name. `summary` is what the caller wants to find in
     /// `summary.json`. An interrupted run (`ending.complete` is false) is readable, and says what it is.
     pub fn finish(mut self, ending: Ending, summary: &serde_json::Value) -> Result<Manifest, RecordError> {
+        self.end_row();
+        self.write_rows();
         if let Some(error) = self.failed {
             return Err(error);
         }
@@ -91,6 +100,22 @@ impl<W: Write + Send> DiskWriter<W> {
         Ok(manifest)
     }
 
+    fn end_row(&mut self) {
+        if let Some(others) = self.rows.end_row(Some(&mut self.digester)) {
+            self.attempt(|tables| tables.series.write(&others));
+        }
+        if self.rows.count() >= Self::VALUES || self.rows.times().len() >= Self::ROWS {
+            self.write_rows();
+        }
+    }
+
+    fn write_rows(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.tables.series.write(&self.rows).err();
+        }
+        self.rows.clear();
+    }
+
     fn attempt(&mut self, write: impl FnOnce(&mut Tables<W>) -> Result<(), RecordError>) {
         if self.failed.is_none() {
             self.failed = write(&mut self.tables).err();
@@ -100,16 +125,13 @@ impl<W: Write + Send> DiskWriter<W> {
 
 impl<W: Write + Send> Sink for DiskWriter<W> {
     fn begin_samples(&mut self, at: Instant) {
-        self.order.row(at);
-        self.digester.begin_samples(at);
-        self.attempt(|tables| tables.series.begin_samples(at));
+        self.end_row();
+        self.rows.begin(at);
     }
 
     fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
-        self.order.value(entity, quantity);
-        self.digester.sample(entity, quantity, value);
-        if self.failed.is_none() {
-            self.tables.series.sample(entity, quantity, value);
+        if let Some(others) = self.rows.say((entity, quantity), value) {
+            self.attempt(|tables| tables.series.write(&others));
         }
     }
 
