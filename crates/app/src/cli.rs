@@ -122,6 +122,9 @@ pub(crate) struct BenchArgs {
     /// Take the best of so many runs
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) times: NonZeroUsize,
+    /// Set a value of the works, as in `--set run.sample=10us`; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment)]
+    pub(crate) sets: Vec<(String, String)>,
     /// Say where the instructions go, by source file; takes valgrind, and one work
     #[arg(long)]
     pub(crate) profile: bool,
@@ -134,6 +137,9 @@ pub(crate) struct BenchArgs {
     /// Only simulate the first so many picoseconds of one work; what the command runs itself with
     #[arg(long, value_name = "PS", hide = true)]
     pub(crate) beginning: Option<u64>,
+    /// Only simulate one work, and record nothing; what the command runs itself with
+    #[arg(long, hide = true)]
+    pub(crate) bare: bool,
 }
 
 /// What is to be captured.

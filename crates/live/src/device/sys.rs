@@ -1,6 +1,6 @@
 //! What Linux is asked for directly: packet sockets with rings, waiting, namespaces, settings of an adapter.
 //!
-//! This is the one module of the house with `unsafe` in it. Everything it gives away is safe to use: no pointer, no
+//! This is the one module of the crate with `unsafe` in it. Everything it gives away is safe to use: no pointer, no
 //! length and no file descriptor leaves it unowned. The rings are `TPACKET_V2`: a frame can be read as soon as it is
 //! there, where version 3 hands over blocks of frames up to a millisecond late, which is ten round trips of a
 //! congestion loop.

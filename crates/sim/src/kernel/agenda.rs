@@ -108,6 +108,12 @@ impl Lane {
         Lane((kind as u32) << Self::INDEX_BITS | index)
     }
 
+    /// Whether it is of this kind.
+    #[inline]
+    pub(crate) const fn is(self, kind: LaneKind) -> bool {
+        self.0 >> Self::INDEX_BITS == kind as u32
+    }
+
     /// Its kind.
     pub(crate) fn kind(self) -> LaneKind {
         const KINDS: [LaneKind; 17] = [

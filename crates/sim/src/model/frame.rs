@@ -1,5 +1,6 @@
 //! Frames as plain data, and the lists they wait in.
 
+use super::near::bring_near;
 use crate::scenario::plan::CimForm;
 use quell_proto::units::{Bytes, Instant, Quanta};
 
@@ -183,6 +184,14 @@ impl Pool {
         self.free = Some(handle);
     }
 
+    /// A frame is wanted soon, if there is one.
+    #[inline]
+    fn bring_near(&self, handle: Handle) {
+        if let Some(slot) = self.slots.get(handle as usize) {
+            bring_near(slot);
+        }
+    }
+
     /// The frame in a place.
     #[inline]
     pub(crate) fn get(&self, handle: Handle) -> &Slot {
@@ -247,19 +256,22 @@ impl List {
         is_first
     }
 
-    /// Takes the first frame, and says when the next one is due, if there is one.
+    /// Takes the first frame, and says when the next one is due, if there is one. That is brought near.
     #[inline]
     pub(crate) fn pop_due(&mut self, pool: &Pool) -> Option<(Handle, Option<Instant>)> {
         let head = self.head()?;
         let slot = &pool.slots[head as usize];
         self.head = slot.next;
+        pool.bring_near(slot.next);
         Some((head, (slot.next != NIL).then_some(slot.behind)))
     }
 
+    /// Takes the first frame. The next one is brought near.
     #[inline]
     pub(crate) fn pop(&mut self, pool: &Pool) -> Option<Handle> {
         let head = self.head()?;
         self.head = pool.slots[head as usize].next;
+        pool.bring_near(self.head);
         Some(head)
     }
 

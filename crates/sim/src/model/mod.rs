@@ -8,6 +8,7 @@
 mod fabric;
 mod frame;
 mod host;
+mod near;
 mod net;
 pub(crate) mod octets;
 mod parcel;
@@ -224,7 +225,7 @@ impl World {
         self.net.now = event.at;
         self.net.acting = event.place();
         let (node, lane) = (event.node(), event.lane());
-        if lane.kind() == LaneKind::Change {
+        if lane.is(LaneKind::Change) {
             return self.change(node, lane.index());
         }
         match &mut self.nodes[node as usize] {

@@ -22,6 +22,7 @@ use quell_proto::units::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     pattern: Pattern,
+    is_greedy: bool,
     dice: Dice,
     /// When the next frame comes; [`Instant::NEVER`] for none, or for one that waits for something else.
     next: Instant,
@@ -36,8 +37,16 @@ pub(crate) struct Arrivals {
 impl Arrivals {
     /// The process of a source that lives from `start` to `stop`.
     pub(crate) fn new(pattern: Pattern, start: Instant, stop: Instant, dice: Dice) -> Arrivals {
-        let mut process =
-            Arrivals { pattern, dice, next: start, stop, on: true, toggles: Instant::NEVER, per_slot: 0.0 };
+        let mut process = Arrivals {
+            pattern,
+            is_greedy: matches!(pattern, Pattern::Greedy | Pattern::OnOff { interval: None, .. }),
+            dice,
+            next: start,
+            stop,
+            on: true,
+            toggles: Instant::NEVER,
+            per_slot: 0.0,
+        };
         match pattern {
             Pattern::Greedy | Pattern::Constant { .. } => {}
             Pattern::Bernoulli { slot, load_ppm } => {
@@ -66,8 +75,9 @@ impl Arrivals {
     }
 
     /// Whether it keeps one frame waiting at all times while on, instead of offering by the clock.
+    #[inline]
     pub(crate) fn is_greedy(&self) -> bool {
-        matches!(self.pattern, Pattern::Greedy | Pattern::OnOff { interval: None, .. })
+        self.is_greedy
     }
 
     /// Whether a greedy source has another frame to give at this time.

@@ -102,6 +102,7 @@ mod tests {
             cell_hops: 0,
             events_per_hop: 1.0,
             ns_per_hop: 40.0,
+            bare_ns_per_hop: Some(38.0),
             instructions_per_hop: instructions,
             peak_memory_bytes: None,
             setup_seconds: 0.1,

@@ -1,8 +1,9 @@
 //! `quell bench`: how fast this build simulates.
 //!
 //! A work is a scenario of the family `bench`. Each measurement is a run of this program by itself, so that it has its own
-//! peak of memory and judges the work's check values as any other run does. Instructions are those of a shorter run less
-//! those of a very short one, under valgrind and recorded in memory: setting up and starting are in both.
+//! peak of memory and judges the work's check values as any other run does. What recording costs is the difference from a run
+//! that is told to nobody. Instructions are those of a shorter run less those of a very short one, under valgrind and recorded in
+//! memory: setting up and starting are in both.
 
 mod baseline;
 mod charts;
@@ -19,8 +20,8 @@ use crate::threads;
 use baseline::Baseline;
 use profile::Profile;
 use quell_proto::units::Duration;
-use quell_record::Memory;
 use quell_record::select::matches;
+use quell_record::{EntityId, Event, FlowTotals, Memory, Quantity, Sink};
 use quell_report::figure::Chart;
 use quell_sim::kernel::{self, Control};
 use quell_sim::scenario::Configuration;
@@ -61,6 +62,9 @@ pub(super) struct Measured {
     pub(super) events_per_hop: f64,
     /// Time for each hop, the best of several runs, recording and all.
     pub(super) ns_per_hop: f64,
+    /// Likewise if nothing is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) bare_ns_per_hop: Option<f64>,
     /// Instructions for each hop, if they were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) instructions_per_hop: Option<f64>,
@@ -76,6 +80,11 @@ impl Measured {
         if self.cell_hops > 0 { self.cell_hops } else { self.frame_hops }
     }
 
+    /// What recording adds to the time of the simulation alone, as a share of that.
+    fn recording(&self) -> Option<f64> {
+        self.bare_ns_per_hop.map(|bare| self.ns_per_hop / bare - 1.0)
+    }
+
     /// How many times as fast it was as another measurement of the same work.
     fn speed_up_over(&self, other: &Measured) -> f64 {
         other.ns_per_hop / self.ns_per_hop
@@ -83,8 +92,10 @@ impl Measured {
 }
 
 pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
-    if let (Some(ps), [work]) = (args.beginning, &args.works[..]) {
-        return begin(work, ps);
+    match (args.beginning, args.bare, &args.works[..]) {
+        (Some(ps), _, [work]) => return begin(work, ps, args),
+        (None, true, [work]) => return run_for_nobody(work, args),
+        _ => {}
     }
     let before = args.against.as_deref().map(Baseline::load).transpose()?;
     let works = works(&args.works)?;
@@ -134,8 +145,8 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
 /// Says where the instructions of works go.
 fn profile(works: &[&'static str], args: &BenchArgs) -> Result<Exit, Failure> {
     for work in works {
-        let length = first_of(work)?.plan.length.ps();
-        let [start, part] = [BEGINNING, SHORTER].map(|part| profile_beginning(work, length / part));
+        let length = first_of(work, args)?.plan.length.ps();
+        let [start, part] = [BEGINNING, SHORTER].map(|part| profile_beginning(work, length / part, args));
         let ((hops_before, before), (hops, profile)) = (start?, part?);
         let chart = charts::profile(work, profile.beyond(&before, hops - hops_before));
         out::print(&format!("{}\n", chart.to_text()))?;
@@ -171,22 +182,25 @@ fn works(patterns: &[String]) -> Result<Vec<&'static str>, Failure> {
 }
 
 fn measure(work: &'static str, threads: usize, args: &BenchArgs) -> Result<Measured, Failure> {
-    let Configuration { name, plan, .. } = first_of(work)?;
+    let Configuration { name, plan, .. } = first_of(work, args)?;
     let length = plan.length.ps();
     let started = Instant::now();
-    run_beginning(Command::new(own_program()?), work, length / BEGINNING)?;
+    run_beginning(Command::new(own_program()?), work, length / BEGINNING, args)?;
     let setup_seconds = started.elapsed().as_secs_f64();
     let mut best: Option<Run> = None;
+    let mut bare = f64::INFINITY;
+    // By turns, so that what else the machine does hits both.
     for _ in 0..args.times.get() {
-        let run = run_whole(work, &name, threads)?;
+        let run = run_whole(work, &name, threads, args)?;
         if best.as_ref().is_none_or(|best| run.seconds < best.seconds) {
             best = Some(run);
         }
+        bare = bare.min(run_bare(work, threads, args)?);
     }
     let best = best.expect("it ran at least once");
     // One thread is counted: several do the same, and wait.
     let instructions_per_hop = if args.instructions && threads == 1 {
-        let [start, part] = [BEGINNING, SHORTER].map(|part| count_beginning(work, length / part));
+        let [start, part] = [BEGINNING, SHORTER].map(|part| count_beginning(work, length / part, args));
         let ((hops_before, before), (hops, count)) = (start?, part?);
         Some(float(count.saturating_sub(before)) / float((hops - hops_before).max(1)))
     } else {
@@ -202,6 +216,7 @@ fn measure(work: &'static str, threads: usize, args: &BenchArgs) -> Result<Measu
         cell_hops: best.cell_hops,
         events_per_hop: 0.0,
         ns_per_hop: 0.0,
+        bare_ns_per_hop: None,
         instructions_per_hop,
         peak_memory_bytes: best.peak_memory_bytes,
         setup_seconds,
@@ -209,12 +224,13 @@ fn measure(work: &'static str, threads: usize, args: &BenchArgs) -> Result<Measu
     let hops = float(measured.hops().max(1));
     measured.events_per_hop = float(best.events) / hops;
     measured.ns_per_hop = best.seconds * 1e9 / hops;
+    measured.bare_ns_per_hop = Some(bare * 1e9 / hops);
     Ok(measured)
 }
 
 /// Simulates only so much of a work, and says how much that was.
-fn begin(work: &str, ps: u64) -> Result<Exit, Failure> {
-    let mut plan = first_of(work)?.plan.under(SEED).into_owned();
+fn begin(work: &str, ps: u64, args: &BenchArgs) -> Result<Exit, Failure> {
+    let mut plan = first_of(work, args)?.plan.under(SEED).into_owned();
     plan.length = Duration::from_ps(ps);
     plan.cuts.retain(|cut| cut.ps() <= ps);
     let mut memory = Memory::new(plan.catalog());
@@ -225,9 +241,33 @@ fn begin(work: &str, ps: u64) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Simulates a work without recording anything, and says how many seconds that took.
+fn run_for_nobody(work: &str, args: &BenchArgs) -> Result<Exit, Failure> {
+    let plan = first_of(work, args)?.plan.under(SEED).into_owned();
+    let threads = args.threads.first().copied().unwrap_or(1);
+    let control = Control { threads, ..Control::default() };
+    let started = Instant::now();
+    let outcome = kernel::run(&plan, SEED, &mut Nobody, &control);
+    let seconds = started.elapsed().as_secs_f64();
+    outcome.map_err(|broken| Failure::invalid(broken.to_string()))?;
+    out::print(&format!("{seconds}\n"))?;
+    Ok(Exit::Done)
+}
+
+/// Keeps nothing of what it is told.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn begin_samples(&mut self, _: quell_proto::units::Instant) {}
+    fn sample(&mut self, _: EntityId, _: Quantity, _: i64) {}
+    fn event(&mut self, _: Event) {}
+    fn flow(&mut self, _: EntityId, _: FlowTotals) {}
+}
+
 /// What a work simulates: the first of its configurations.
-fn first_of(work: &str) -> Result<Configuration, Failure> {
-    let mut scenario = source::load(&ScenarioArgs::plain(work))?.scenario;
+fn first_of(work: &str, args: &BenchArgs) -> Result<Configuration, Failure> {
+    let asked = ScenarioArgs { sets: args.sets.clone(), ..ScenarioArgs::plain(work) };
+    let mut scenario = source::load(&asked)?.scenario;
     Ok(scenario.configurations.swap_remove(0))
 }
 
@@ -243,7 +283,7 @@ struct Run {
 }
 
 /// Runs a configuration of a work.
-fn run_whole(work: &str, name: &str, threads: usize) -> Result<Run, Failure> {
+fn run_whole(work: &str, name: &str, threads: usize, args: &BenchArgs) -> Result<Run, Failure> {
     let folder =
         tempfile::tempdir().map_err(|error| Failure::io(&env::temp_dir(), "make a folder", &error))?;
     let mut command = Command::new(own_program()?);
@@ -258,14 +298,33 @@ fn run_whole(work: &str, name: &str, threads: usize) -> Result<Run, Failure> {
         &threads.to_string(),
         "--out",
     ]);
-    command.arg(folder.path().join("out"));
+    command.arg(folder.path().join("out")).args(sets(args));
     let output = command.output().map_err(|error| Failure::io(Path::new(work), "run", &error))?;
     run_of(&output.stdout).ok_or_else(|| broken(work, &output))
 }
 
+/// Simulates a work without recording anything: its seconds.
+fn run_bare(work: &str, threads: usize, args: &BenchArgs) -> Result<f64, Failure> {
+    let mut command = Command::new(own_program()?);
+    command.args(["bench", work, "--bare", "--threads", &threads.to_string()]).args(sets(args));
+    let output = command.output().map_err(|error| Failure::io(Path::new(work), "run", &error))?;
+    let seconds = String::from_utf8_lossy(&output.stdout).trim().parse();
+    seconds.map_err(|_| broken(work, &output))
+}
+
+/// What is set in the works, as arguments.
+fn sets(args: &BenchArgs) -> impl Iterator<Item = String> {
+    args.sets.iter().map(|(path, value)| format!("--set={path}={value}"))
+}
+
 /// Simulates only the beginning of a work: its hops.
-fn run_beginning(mut command: Command, work: &str, ps: u64) -> Result<(u64, Output), Failure> {
-    command.args(["bench", work, "--beginning", &ps.to_string()]);
+fn run_beginning(
+    mut command: Command,
+    work: &str,
+    ps: u64,
+    args: &BenchArgs,
+) -> Result<(u64, Output), Failure> {
+    command.args(["bench", work, "--beginning", &ps.to_string()]).args(sets(args));
     let output = command.output().map_err(|error| Failure::io(Path::new(work), "run", &error))?;
     let hops = String::from_utf8_lossy(&output.stdout).trim().parse();
     hops.map_err(|_| broken(work, &output)).map(|hops| (hops, output))
@@ -281,18 +340,18 @@ fn under_callgrind(written_to: &Path) -> Result<Command, Failure> {
 }
 
 /// The hops of the beginning of a work, and in which files their instructions are.
-fn profile_beginning(work: &str, ps: u64) -> Result<(u64, Profile), Failure> {
+fn profile_beginning(work: &str, ps: u64, args: &BenchArgs) -> Result<(u64, Profile), Failure> {
     let folder =
         tempfile::tempdir().map_err(|error| Failure::io(&env::temp_dir(), "make a folder", &error))?;
     let file = folder.path().join("callgrind.out");
-    let (hops, _) = run_beginning(under_callgrind(&file)?, work, ps)?;
+    let (hops, _) = run_beginning(under_callgrind(&file)?, work, ps, args)?;
     let text = fs::read(&file).map_err(|error| Failure::io(&file, "read", &error))?;
     Ok((hops, Profile::read(&String::from_utf8_lossy(&text))))
 }
 
 /// The hops of the beginning of a work, and the instructions that they took, as valgrind counts them.
-fn count_beginning(work: &str, ps: u64) -> Result<(u64, u64), Failure> {
-    let (hops, output) = run_beginning(under_callgrind(Path::new("/dev/null"))?, work, ps)?;
+fn count_beginning(work: &str, ps: u64, args: &BenchArgs) -> Result<(u64, u64), Failure> {
+    let (hops, output) = run_beginning(under_callgrind(Path::new("/dev/null"))?, work, ps, args)?;
     let said = String::from_utf8_lossy(&output.stderr);
     let line = said.lines().find(|line| line.contains("Collected"));
     let count = line.and_then(|line| line.rsplit(' ').next()).and_then(|count| count.parse().ok());

@@ -9,8 +9,8 @@ pub(super) fn render(now: &Baseline, before: Option<&Baseline>, verdict: Option<
     let paint = Paint::for_stdout();
     let mut text = String::new();
     let head = format!(
-        "{:<28} {:>3} {:>11} {:>7} {:>8} {:>8} {:>10} {:>8}  {}",
-        "work", "thr", "hops", "ev/hop", "ns/hop", "in/hop", "memory", "set-up", "counts"
+        "{:<28} {:>3} {:>11} {:>7} {:>8} {:>6} {:>8} {:>10} {:>8}  {}",
+        "work", "thr", "hops", "ev/hop", "ns/hop", "rec", "in/hop", "memory", "set-up", "counts"
     );
     let _ = writeln!(text, "{}", paint.bold(&head));
     for work in &now.works {
@@ -22,7 +22,7 @@ pub(super) fn render(now: &Baseline, before: Option<&Baseline>, verdict: Option<
     }
     text.push_str(
         "\nA hop is a frame over a link; inside a fabric, a cell over a wire. ev, ns and in: events, nanoseconds (recording and all,\n\
-         the best run) and instructions for each. counts: whether what other simulators count came out.\n",
+         the best run) and instructions for each. rec: what recording adds to the time. counts: whether what other simulators count came out.\n",
     );
     let Some(verdict) = verdict else { return text };
     if let Some(excuse) = &verdict.excuse {
@@ -45,8 +45,10 @@ fn row(work: &Measured, paint: Paint) -> String {
     let instructions =
         work.instructions_per_hop.map_or_else(|| "-".to_owned(), |count| format!("{count:.0}"));
     let memory = work.peak_memory_bytes.map_or_else(|| "-".to_owned(), |it| format!("{} MB", it / 1_000_000));
+    let recording =
+        work.recording().map_or_else(|| "-".to_owned(), |share| format!("{:+.0} %", share * 100.0));
     format!(
-        "{:<28} {:>3} {:>11} {:>7.2} {:>8.1} {instructions:>8} {memory:>10} {:>6.2} s  {}",
+        "{:<28} {:>3} {:>11} {:>7.2} {:>8.1} {recording:>6} {instructions:>8} {memory:>10} {:>6.2} s  {}",
         work.work,
         work.threads,
         work.hops(),
@@ -73,11 +75,12 @@ fn change(now: &Measured, before: &Measured) -> String {
         _ => String::new(),
     };
     format!(
-        "{:<28} {:>3} {:>11} {:>7} {:>8} {instructions:>8}",
+        "{:<28} {:>3} {:>11} {:>7} {:>8} {:>6} {instructions:>8}",
         "  since the baseline",
         "",
         "",
         percent(now.events_per_hop, before.events_per_hop),
         percent(now.ns_per_hop, before.ns_per_hop),
+        "",
     )
 }

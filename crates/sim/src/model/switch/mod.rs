@@ -69,6 +69,8 @@ pub(crate) struct Switch {
     next: Vec<u16>,
     /// The ports among which a flow has its choice, where they are the same towards all hosts that several lead to.
     choices: Vec<u16>,
+    /// The same if they are a power of two, so that a mask will do; else [`CHOICE`] alone.
+    masked_choices: Vec<u16>,
     routes: Arc<[Routes]>,
     epoch: usize,
     books: Books,
@@ -190,6 +192,7 @@ impl Switch {
             isolation: None,
             next: Vec::new(),
             choices: Vec::new(),
+            masked_choices: Vec::new(),
             routes: Arc::clone(routes),
             epoch: 0,
             books: Books::default(),
@@ -220,8 +223,10 @@ impl Switch {
     #[inline]
     pub(crate) fn on_event(&mut self, lane: Lane, net: &mut Net) {
         let index = lane.index();
+        if lane.is(LaneKind::Arrival) {
+            return self.on_arrival(index as u32, net);
+        }
         match lane.kind() {
-            LaneKind::Arrival => self.on_arrival(index as u32, net),
             LaneKind::Transmit => {
                 if self.ports[index].sender.looks_now(net.now) {
                     self.look_if_free(index, net);
@@ -242,6 +247,7 @@ impl Switch {
             LaneKind::Message => self.on_message(Mail::of(index), net),
             LaneKind::Outlet => self.on_outlet(net),
             LaneKind::Change
+            | LaneKind::Arrival
             | LaneKind::Source
             | LaneKind::Reaction
             | LaneKind::Limiter
@@ -256,8 +262,10 @@ impl Switch {
     fn on_arrival(&mut self, wire: u32, net: &mut Net) {
         let (handle, port) = net.arrive(wire);
         let frame = &net.pool.get(handle).frame;
+        if self.lets_pass && matches!(frame.body, Body::Data { .. }) {
+            return self.let_pass(handle, port, net);
+        }
         match frame.body {
-            Body::Data { .. } if self.lets_pass => self.let_pass(handle, port, net),
             Body::Pause { .. } | Body::Pfc { .. } | Body::Lldp { .. } if !self.ports[port].sender.up => {
                 net.pool.free(handle);
             }
@@ -468,13 +476,16 @@ impl Switch {
         if self.leaf.is_some() {
             return Some(to as usize);
         }
-        match self.next[to as usize] {
+        // Which of the two it is cannot be foretold: both are worked out.
+        let hash = stream::mix(u64::from(flow) << 32 | u64::from(self.id.0));
+        let (port, chosen) =
+            (self.next[to as usize], self.masked_choices[hash as usize & (self.masked_choices.len() - 1)]);
+        match std::hint::select_unpredictable(port == CHOICE, chosen, port) {
             CHOICE => {
                 let choices = match self.choices.as_slice() {
                     [] => self.routes[self.epoch].ports(self.id, HostId(to)),
                     common => common,
                 };
-                let hash = stream::mix(u64::from(flow) << 32 | u64::from(self.id.0));
                 Some(usize::from(choices[(hash % choices.len() as u64) as usize]))
             }
             NOWHERE => None,
@@ -664,6 +675,8 @@ impl Switch {
             })
             .collect();
         self.choices = common.filter(|_| are_common).unwrap_or_default().to_vec();
+        let fits_a_mask = self.choices.len().is_power_of_two();
+        self.masked_choices = if fits_a_mask { self.choices.clone() } else { vec![CHOICE] };
     }
 
     /// The first thing about this switch that does not add up, if any.
