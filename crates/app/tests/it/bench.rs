@@ -12,7 +12,22 @@ fn a_work_is_measured_and_its_counts_are_those_of_other_simulators() {
     let hops = work["frame_hops"].as_u64().unwrap();
     assert!(hops.abs_diff(749_990) <= 10, "{hops}");
     assert!(work["ns_per_hop"].as_f64().unwrap() > 1.0);
+    assert!(work["bare_ns_per_hop"].as_f64().unwrap() > 1.0);
     assert!(work["peak_memory_bytes"].as_u64().unwrap() > 1_000_000);
+}
+
+#[test]
+fn a_work_can_be_measured_with_other_values() {
+    let desk = Desk::new();
+    let hops = |sets: &str| {
+        let said = desk.json(&format!("bench permutation-open-16 --times 1 --json {sets}"));
+        said["works"][0]["frame_hops"].as_u64().unwrap()
+    };
+    let (whole, half) = (hops(""), hops("--set run.length=100us"));
+    assert!(half > whole / 3 && half < whole * 2 / 3, "{half} of {whole}");
+    let did = desk.quell("bench permutation-open-16 --set run.sampel=10us");
+    did.exits(2);
+    assert!(did.stderr.contains("run.sample"), "{}", did.stderr);
 }
 
 #[test]

@@ -233,19 +233,28 @@ impl Agenda {
     /// hand. [`run`](super::run()) checks what comes out.
     #[inline]
     pub(crate) fn book(&mut self, at: Instant, node: u32, lane: Lane) {
-        let event = Event::new(at, node, lane);
         let hood = self.hoods[node as usize] as usize;
-        let is_own = self.is_turn && hood == self.turn;
-        if is_own && at.ps() < self.to && self.take_in_hand(event) {
-            return;
+        if self.is_turn && hood == self.turn {
+            return self.book_own(at, node, lane);
         }
-        self.heaps[hood].push(event);
-        if is_own {
-            self.first = self.first.min(event.key());
-        } else if at.ps() < self.next[hood] {
+        self.heaps[hood].push(Event::new(at, node, lane));
+        if at.ps() < self.next[hood] {
             self.next[hood] = at.ps();
             let block = &mut self.blocks[hood / BLOCK];
             *block = at.ps().min(*block);
+        }
+    }
+
+    /// As [`book`](Self::book), for the node that acts, and before any does.
+    #[inline]
+    pub(crate) fn book_own(&mut self, at: Instant, node: u32, lane: Lane) {
+        if !self.is_turn {
+            return self.book(at, node, lane);
+        }
+        let event = Event::new(at, node, lane);
+        if at.ps() >= self.to || !self.take_in_hand(event) {
+            self.heaps[self.turn].push(event);
+            self.first = self.first.min(event.key());
         }
     }
 

@@ -246,9 +246,9 @@ impl World {
         self.net.agenda.next_at()
     }
 
-    /// Takes out what goes to other parts.
-    pub(crate) fn take_parcels(&mut self, hand_over: impl FnMut(Parcel)) {
-        self.net.take_parcels(hand_over);
+    /// What goes to each part; whoever posts it takes it out.
+    pub(crate) fn parcels(&mut self) -> &mut [Vec<Parcel>] {
+        self.net.parcels()
     }
 
     /// Takes in what another part sent.

@@ -63,8 +63,8 @@ pub(crate) struct Net {
     pub origins: Vec<u64>,
     /// The node and lane that act now.
     pub acting: u64,
-    /// What goes to other parts of the network.
-    parcels: Vec<Parcel>,
+    /// What goes to other parts of the network, by part.
+    parcels: Vec<Vec<Parcel>>,
     /// Frames carried over links so far.
     pub hops: u64,
     /// The first invariant that broke.
@@ -331,7 +331,7 @@ impl Net {
         } else {
             let (part, frame) = (way.part, self.pool.get(handle).frame);
             self.pool.free(handle);
-            self.parcels.push(Parcel { part, due, load: Load::Frame { wire, frame } });
+            self.parcels[usize::from(part)].push(Parcel { due, load: Load::Frame { wire, frame } });
         }
         sent
     }
@@ -351,21 +351,23 @@ impl Net {
             let part = part_of[wire.to_node as usize];
             wire.part = if part == own { HERE } else { part };
         }
+        let parts = part_of.iter().max().map_or(0, |last| usize::from(*last) + 1);
+        self.parcels = (0..parts).map(|_| Vec::new()).collect();
         self.mesh.split(own, part_of);
     }
 
-    /// Takes out what goes to other parts.
-    pub(crate) fn take_parcels(&mut self, mut hand_over: impl FnMut(Parcel)) {
-        self.parcels.drain(..).for_each(&mut hand_over);
-        for mut parcel in self.mesh.parcels.drain(..) {
+    /// What goes to each part; whoever posts it takes it out.
+    pub(crate) fn parcels(&mut self) -> &mut [Vec<Parcel>] {
+        for (part, mut parcel) in self.mesh.parcels.drain(..) {
             if let Load::Cell { cell, frame, .. } = &mut parcel.load
                 && let Some(handle) = cell.frame.take()
             {
                 *frame = Some(self.pool.get(handle).frame);
                 self.pool.free(handle);
             }
-            hand_over(parcel);
+            self.parcels[usize::from(part)].push(parcel);
         }
+        &mut self.parcels
     }
 
     /// Takes in what another part sent here.
@@ -396,7 +398,7 @@ impl Net {
             way.flight.pop_due(&self.pool).expect("an arrival is booked only for a frame on the wire");
         let (node, port) = (way.to_node, usize::from(way.to_port));
         if let Some(due) = next {
-            self.agenda.book(due, node, Lane::new(LaneKind::Arrival, wire));
+            self.agenda.book_own(due, node, Lane::new(LaneKind::Arrival, wire));
         }
         (handle, port)
     }

@@ -13,8 +13,6 @@ pub(crate) const HERE: u16 = u16::MAX;
 /// Something on its way to another part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parcel {
-    /// The part it is for.
-    pub part: u16,
     /// When it arrives.
     pub due: Instant,
     /// What it is.

@@ -128,7 +128,7 @@ impl Sender {
     pub(crate) fn look_at(&mut self, at: Instant, net: &mut Net) {
         if at < self.booked {
             self.booked = at;
-            net.agenda.book(at, self.node, Lane::new(LaneKind::Transmit, self.port));
+            net.agenda.book_own(at, self.node, Lane::new(LaneKind::Transmit, self.port));
         }
     }
 

@@ -89,6 +89,11 @@ impl Measured {
     fn speed_up_over(&self, other: &Measured) -> f64 {
         other.ns_per_hop / self.ns_per_hop
     }
+
+    /// Likewise of the simulation alone.
+    fn bare_speed_up_over(&self, other: &Measured) -> Option<f64> {
+        Some(other.bare_ns_per_hop? / self.bare_ns_per_hop?)
+    }
 }
 
 pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
@@ -244,7 +249,8 @@ fn begin(work: &str, ps: u64, args: &BenchArgs) -> Result<Exit, Failure> {
 /// Simulates a work without recording anything, and says how many seconds that took.
 fn run_for_nobody(work: &str, args: &BenchArgs) -> Result<Exit, Failure> {
     let plan = first_of(work, args)?.plan.under(SEED).into_owned();
-    let threads = args.threads.first().copied().unwrap_or(1);
+    // As many as a recorded run would get.
+    let threads = kernel::useful_threads(&plan, args.threads.first().copied().unwrap_or(1));
     let control = Control { threads, ..Control::default() };
     let started = Instant::now();
     let outcome = kernel::run(&plan, SEED, &mut Nobody, &control);

@@ -62,7 +62,10 @@ fn row(work: &Measured, paint: Paint) -> String {
 /// How much faster than one thread it was, if it had several and one was measured too.
 fn speed_up(work: &Measured, alone: Option<&Measured>) -> String {
     match alone {
-        Some(alone) if work.threads > 1 => format!("  {:.2} × one thread", work.speed_up_over(alone)),
+        Some(alone) if work.threads > 1 => {
+            let bare = work.bare_speed_up_over(alone).map(|times| format!(", {times:.2} × unrecorded"));
+            format!("  {:.2} × one thread{}", work.speed_up_over(alone), bare.unwrap_or_default())
+        }
         _ => String::new(),
     }
 }

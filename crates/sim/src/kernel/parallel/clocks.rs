@@ -67,7 +67,11 @@ impl<T> Inbox<T> {
             return;
         }
         let mut mail = self.mail.lock().expect("nothing panics under this lock");
-        mail.append(letters);
+        if mail.is_empty() {
+            std::mem::swap(&mut *mail, letters);
+        } else {
+            mail.append(letters);
+        }
         self.has_mail.store(true, Ordering::Release);
     }
 

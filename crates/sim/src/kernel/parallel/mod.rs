@@ -140,8 +140,6 @@ struct Part<'a> {
     shared: &'a Shared<'a>,
     part: usize,
     world: World,
-    /// What is to be posted, by the part it is for.
-    outbox: Vec<Vec<Parcel>>,
     /// What was collected.
     mail: Vec<Parcel>,
     /// Events handled.
@@ -156,7 +154,6 @@ impl<'a> Part<'a> {
             shared,
             part,
             world: World::part(shared.plan, shared.seed, shared.cut, part as u16),
-            outbox: vec![Vec::new(); shared.cut.parts],
             mail: Vec::new(),
             events: 0,
             idle: 0,
@@ -225,9 +222,7 @@ impl<'a> Part<'a> {
             self.handle_until(until.min(Instant::from_ps(end)))?;
             next = self.world.next_at();
         }
-        let outbox = &mut self.outbox;
-        self.world.take_parcels(|parcel| outbox[usize::from(parcel.part)].push(parcel));
-        for (inbox, parcels) in self.shared.inboxes.iter().zip(outbox) {
+        for (inbox, parcels) in self.shared.inboxes.iter().zip(self.world.parcels()) {
             inbox.post(parcels);
         }
         self.shared.clocks.set(self.part, until.min(next).ps());

@@ -79,7 +79,7 @@ pub(crate) struct Mesh {
     /// Where each leaf is, if not all are here.
     leaf_parts: Vec<u16>,
     /// What goes to other parts.
-    pub parcels: Vec<Parcel>,
+    pub parcels: Vec<(u16, Parcel)>,
 }
 
 /// A cell on a wire: half a line of the cache.
@@ -263,7 +263,7 @@ impl Mesh {
         let due = sent + wire.delay;
         if wire.to_part != HERE {
             let load = Load::Cell { wire: number, cell, frame: None };
-            return self.parcels.push(Parcel { part: wire.to_part, due, load });
+            return self.parcels.push((wire.to_part, Parcel { due, load }));
         }
         self.put_on(number, cell, due, agenda);
     }
@@ -317,7 +317,7 @@ impl Mesh {
         let due = now + back.delay;
         if back.from_part != HERE {
             let load = Load::Credit { wire, octets, channel };
-            return self.parcels.push(Parcel { part: back.from_part, due, load });
+            return self.parcels.push((back.from_part, Parcel { due, load }));
         }
         self.credit(wire, octets, channel, due, agenda);
     }
@@ -366,7 +366,7 @@ impl Mesh {
         match self.leaf_parts.get(usize::from(leaf)) {
             Some(&part) if part != HERE => {
                 let load = Load::Mail { kind, leaf, message };
-                self.parcels.push(Parcel { part, due, load });
+                self.parcels.push((part, Parcel { due, load }));
             }
             _ => self.deliver(kind, leaf, message, due, agenda),
         }

@@ -1,6 +1,6 @@
 //! Which inputs stop their peers, and when.
 
-use super::Switch;
+use super::{Switch, is_data_of};
 use crate::kernel::agenda::{Lane, LaneKind};
 use crate::model::frame::{Body, Frame};
 use crate::model::net::Net;
@@ -9,6 +9,7 @@ use quell_proto::control::isolation::{BothClasses, Coupling};
 use quell_proto::control::pause::{PauseConfig, PauseSender, Signal};
 use quell_proto::units::{Bytes, Instant, Priority};
 use quell_record::EventKind;
+use std::cmp::Reverse;
 
 /// Link-level flow control of one switch.
 #[derive(Debug)]
@@ -409,24 +410,63 @@ impl Switch {
     }
 
     /// The queue that most of what an input holds waits in, as the wire of its port and its data priority; in all
-    /// classes if none is given. This looks at every frame, so it is asked only when an input stops its peer.
+    /// classes if none is given. This looks at many frames, so it is asked only when an input stops its peer.
     fn fullest_for(&self, input: usize, class: Option<usize>, net: &Net) -> Option<(u32, usize)> {
         let mut fullest: Option<(u64, (u32, usize))> = None;
         for class in class.map_or(0..self.classes, |class| class..class + 1) {
             let Some(data) = net.data_class(class) else { continue };
-            // By output. Those of a fabric are many, so it grows with what is there.
-            let mut held = Vec::new();
-            for (output, frame) in self.held_by_input(input, class, net) {
-                held.resize(held.len().max(output + 1), 0);
-                held[output] += u64::from(frame.length);
-            }
-            for (output, octets) in held.into_iter().enumerate() {
-                if octets > fullest.map_or(0, |(most, _)| most) {
-                    fullest = Some((octets, (self.wire_of_output(output), data)));
-                }
+            // Where frames wait for one output each and nowhere else, most need not be looked at.
+            let is_plain = !self.is_staged()
+                && !self.parted.is_used()
+                && self.acknowledgements.is_none()
+                && self.isolation.is_none();
+            let found = if is_plain {
+                self.fullest_output(input, class, net)
+            } else {
+                self.fullest_of_all(input, class, net)
+            };
+            if let Some((octets, output)) = found
+                && octets > fullest.map_or(0, |(most, _)| most)
+            {
+                fullest = Some((octets, (self.wire_of_output(output), data)));
             }
         }
         fullest.map(|(_, queue)| queue)
+    }
+
+    /// The output that most of what an input holds of a class is for, and how much that is; the first of several. Looks at every
+    /// frame, wherever in the switch it is.
+    fn fullest_of_all(&self, input: usize, class: usize, net: &Net) -> Option<(u64, usize)> {
+        // By output. Those of a fabric are many, so it grows with what is there.
+        let mut held = Vec::new();
+        for (output, frame) in self.held_by_input(input, class, net) {
+            held.resize(held.len().max(output + 1), 0);
+            held[output] += u64::from(frame.length);
+        }
+        held.into_iter().zip(0..).max_by_key(|(octets, output)| (*octets, Reverse(*output)))
+    }
+
+    /// The same where frames wait for one output each and nowhere else. Begins with the longest queue, and looks into another only
+    /// if that, or what is left of the input, could be more.
+    fn fullest_output(&self, input: usize, class: usize, net: &Net) -> Option<(u64, usize)> {
+        let lists: Vec<_> = self.waiting.lists_of_input(input, class).collect();
+        let level = |output: usize| self.outputs[output * self.classes + class].meter.level();
+        let mut outputs: Vec<_> = (0..lists.len()).map(|output| (level(output), Reverse(output))).collect();
+        outputs.sort_unstable_by_key(|most| Reverse(*most));
+        let mut left = self.inputs[input * self.classes + class].meter.level();
+        let mut fullest = None;
+        for (level, output) in outputs {
+            if Some((level.min(left), output)) <= fullest {
+                continue;
+            }
+            let frames = lists[output.0].iter(&net.pool).map(|(_, slot)| slot);
+            let own =
+                frames.filter(|slot| usize::from(slot.ingress) == input && is_data_of(&slot.frame, class));
+            let octets = own.map(|slot| u64::from(slot.frame.length)).sum();
+            left -= octets;
+            fullest = fullest.max(Some((octets, output)));
+        }
+        fullest.map(|(octets, Reverse(output))| (octets, output))
     }
 
     /// The pause sent last may need another.

@@ -438,8 +438,6 @@ impl Switch {
             let crossing = (0..self.ports.len()).map(|port| (port, crossing.flight(port)));
             crossing.chain((0..self.ports.len()).filter_map(staged))
         });
-        let own =
-            move |frame: &Frame| usize::from(frame.class) == class && matches!(frame.body, Body::Data { .. });
         let here = waiting.chain(across).flat_map(move |(output, list)| {
             let slots = list.iter(&net.pool).map(|(_, slot)| slot);
             slots
@@ -453,7 +451,7 @@ impl Switch {
                 .filter(move |slot| usize::from(slot.ingress) == input)
                 .map(|slot| (slot.frame.to as usize, &slot.frame))
         });
-        here.chain(sent).chain(of_leaf).filter(move |(_, frame)| own(frame))
+        here.chain(sent).chain(of_leaf).filter(move |(_, frame)| is_data_of(frame, class))
     }
 
     /// Whether outputs send from buffers of their own.
@@ -759,6 +757,11 @@ impl Switch {
         let [mean, peak, cnms, dropped] = self.inputs[port * self.classes + class].take(span, now);
         [mean, peak, stopped, cnms, dropped]
     }
+}
+
+/// Whether a frame is data of this class.
+fn is_data_of(frame: &Frame, class: usize) -> bool {
+    usize::from(frame.class) == class && matches!(frame.body, Body::Data { .. })
 }
 
 /// Draws for the choice of a culprit, one stream a switch.
