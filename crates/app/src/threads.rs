@@ -10,15 +10,16 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// As many as asked for, or one for each core. What cannot be, or does no good, is explained: results do not depend on
-/// it.
-pub(crate) fn chosen(asked: Option<usize>) -> usize {
+/// As many for some runs as asked for, or else [`by_default`]. What cannot be, or does no good, is explained: results do not
+/// depend on it.
+pub(crate) fn chosen(asked: Option<usize>, runs: usize) -> usize {
     let cores = cores();
     match asked {
-        None => cores,
+        None => by_default(cores, runs),
         Some(0) => {
-            out::warn(&format!("--threads 0: nothing runs on no thread; taking one for each core, {cores}"));
-            cores
+            let threads = by_default(cores, runs);
+            out::warn(&format!("--threads 0: nothing runs on no thread; taking {threads}, as without it"));
+            threads
         }
         Some(asked) => {
             if asked > cores {
@@ -31,6 +32,15 @@ pub(crate) fn chosen(asked: Option<usize>) -> usize {
         }
     }
 }
+
+/// One for each core; but one fewer for a single run on many cores. Its threads keep step, so that one which must share its core
+/// with whatever else goes on, the recording to begin with, holds up all.
+fn by_default(cores: usize, runs: usize) -> usize {
+    if runs == 1 && cores > MANY_CORES { cores - 1 } else { cores }
+}
+
+/// With so many cores or fewer, another thread is worth more than a core to spare.
+const MANY_CORES: usize = 8;
 
 /// Says why some of the threads that were asked for find nothing to do, if that is so.
 pub(crate) fn explain_idle(asked: Option<usize>, jobs: &[Job<'_>]) {
@@ -51,4 +61,15 @@ pub(crate) fn explain_idle(asked: Option<usize>, jobs: &[Job<'_>]) {
         "the network cannot be cut into more parts at links with a delay".to_owned()
     };
     out::note(&format!("--threads {asked}: {runs} simulated by {by}: {why}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_run_leaves_one_of_many_cores_to_the_rest_of_the_machine() {
+        assert_eq!([1, 2, 8, 16].map(|cores| by_default(cores, 1)), [1, 2, 8, 15]);
+        assert_eq!([1, 2, 8, 16].map(|cores| by_default(cores, 40)), [1, 2, 8, 16]);
+    }
 }

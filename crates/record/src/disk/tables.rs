@@ -376,7 +376,7 @@ impl<W: Write + Send> Table<W> {
 }
 
 /// Numbers are stored as differences. Letting Parquet try dictionaries on them as well doubles the time and saves nothing; nor
-/// does it where there are a few short words: those are left to the compression.
+/// does it where there are a few short words, or names that each stand once: those are left to the compression.
 fn properties(draft: &ManifestDraft, schema: &Schema) -> WriterProperties {
     let said = |key: &str, value: String| KeyValue::new(format!("quell.{key}"), value);
     let mut properties = WriterProperties::builder()
@@ -396,7 +396,9 @@ fn properties(draft: &ManifestDraft, schema: &Schema) -> WriterProperties {
             .set_column_dictionary_enabled(column.clone(), false)
             .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
     }
-    for words in ["class", "kind"].map(ColumnPath::from) {
+    let stand_once =
+        schema.fields().iter().any(|it| it.name() == "flow" && *it.data_type() == DataType::Utf8);
+    for words in ["class", "kind"].into_iter().chain(stand_once.then_some("flow")).map(ColumnPath::from) {
         properties = properties.set_column_dictionary_enabled(words, false);
     }
     properties.build()

@@ -112,7 +112,7 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     }
     let mut measured = Vec::new();
     for work in &works {
-        for threads in args.threads.iter().map(|it| threads::chosen(Some(*it))) {
+        for threads in args.threads.iter().map(|it| threads::chosen(Some(*it), 1)) {
             if !args.json {
                 out::note(&if threads == 1 {
                     format!("{work} …")
