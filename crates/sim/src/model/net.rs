@@ -317,7 +317,7 @@ impl Net {
     }
 
     /// Puts a frame on a wire, on which it takes so many octets. Says when the last of them leaves.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn depart(&mut self, wire: u32, handle: Handle, octets: u64) -> Instant {
         if self.wants_octets {
             self.show_octets(wire, self.pool.get(handle).frame);
@@ -329,11 +329,17 @@ impl Net {
         if way.part == HERE {
             self.put_on(wire, handle, due);
         } else {
-            let (part, frame) = (way.part, self.pool.get(handle).frame);
-            self.pool.free(handle);
-            self.parcels[usize::from(part)].push(Parcel { due, load: Load::Frame { wire, frame } });
+            self.hand_over_frame(wire, handle, due);
         }
         sent
+    }
+
+    /// A frame is on a wire that ends in another part.
+    #[inline(never)]
+    fn hand_over_frame(&mut self, wire: u32, handle: Handle, due: Instant) {
+        let (part, frame) = (self.wires[wire as usize].part, self.pool.get(handle).frame);
+        self.pool.free(handle);
+        self.parcels[usize::from(part)].push(Parcel { due, load: Load::Frame { wire, frame } });
     }
 
     /// A frame is on a wire that ends here.
@@ -391,7 +397,7 @@ impl Net {
     }
 
     /// Takes the frame that arrives now off the wire, and books the arrival of the one behind it. Says by which port it came.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, wire: u32) -> (Handle, usize) {
         let way = &mut self.wires[wire as usize];
         let (handle, next) =
