@@ -251,6 +251,7 @@ impl Agenda {
         if !self.is_turn {
             return self.book(at, node, lane);
         }
+        debug_assert_eq!(self.hoods[node as usize] as usize, self.turn, "another's event");
         let event = Event::new(at, node, lane);
         if at.ps() >= self.to || !self.take_in_hand(event) {
             self.heaps[self.turn].push(event);

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_any_size_can_be_brought_near_and_stay_as_they_are() {
+    fn what_is_brought_near_stays_as_it_is() {
         let (small, large) = (7u8, [3u64; 8]);
         bring_near(&small);
         bring_near(&large);

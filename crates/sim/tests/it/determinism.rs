@@ -34,6 +34,29 @@ fn restless(hosts: u32) -> Plan {
     plan
 }
 
+/// A star that nothing controls. Each host has one source for all others, with a queue for each, and now and then a frame of
+/// another priority.
+fn scattered(hosts: u32) -> Plan {
+    let mut plan = star(hosts, TEN, US);
+    plan.length = Duration::from_ms(1);
+    plan.switches[0].flow_control = pause(14_000, 9_000);
+    for from in 0..hosts {
+        plan.hosts[from as usize].adapter.queueing = AdapterQueueing::PerFlow;
+        let mean = Duration::from_ns(1400);
+        let source = add_flow(&mut plan, from, (from + 1) % hosts, Pattern::Poisson { mean }, at_us(0));
+        for to in 2..hosts {
+            let mut other = plan.flows[plan.sources[source].flows[0].0 as usize].clone();
+            (other.to, other.name) = (HostId((from + to) % hosts), format!("h{}+{to}", from + 1));
+            plan.sources[source].flows.push(FlowId(u32::try_from(plan.flows.len()).unwrap()));
+            plan.flows.push(other);
+        }
+        let mean = Duration::from_ns(7000);
+        add_flow(&mut plan, from, (from + 2) % hosts, Pattern::Poisson { mean }, at_us(0));
+        plan.flows.last_mut().unwrap().priority = Priority::new(3).unwrap();
+    }
+    plan
+}
+
 fn flows(plan: &Plan) -> Vec<FlowTotals> {
     run_of(plan).flows
 }
@@ -54,6 +77,12 @@ fn looking_more_often_changes_nothing() {
         plan.sample = Duration::from_us(sample);
         plan.cuts = vec![at_us(123), at_us(1777)];
         assert_eq!(flows(&plan), before, "a sample every {sample} us");
+    }
+    let mut plan = scattered(5);
+    let before = flows(&plan);
+    for sample in [3, 37, 500] {
+        plan.sample = Duration::from_us(sample);
+        assert_eq!(flows(&plan), before, "one source for many queues, a sample every {sample} us");
     }
 }
 
@@ -127,6 +156,12 @@ fn digests_stay_what_they_were() {
     let change = |at, up| Change { at: at_us(at), what: What::Link { link: LinkId(2), up } };
     failing.changes = vec![change(500, false), change(900, true)];
     line("a failing link", &failing);
+    line("one source, many queues", &scattered(5));
+    let mut turns = scattered(5);
+    for host in &mut turns.hosts {
+        host.adapter.schedule = Schedule::WeightedRoundRobin([3, 1, 1, 2, 1, 1, 1, 1]);
+    }
+    line("adapters take turns", &turns);
     let sampled = scenario("bench/permutation-open-16", &[("run.sample", "10us")]);
     line("permutation-open-16", &sampled.configurations[0].plan);
     insta::assert_snapshot!(table);

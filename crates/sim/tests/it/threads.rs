@@ -90,11 +90,11 @@ fn every_experiment_is_the_same_on_any_number_of_threads() {
             for threads in [2, 3, 5] {
                 let together = ends(&plan, 1, threads);
                 assert_eq!(alone, together, "{name} {} on {threads}", configurations[index].name);
-                divided += 1;
+                divided += usize::from(plan.switches.len() > 1);
             }
         }
     }
-    assert!(divided > 20, "{divided}");
+    assert!(divided > 60, "only {divided} runs had a network that can be cut");
 }
 
 #[test]

@@ -279,8 +279,8 @@ impl Host {
                     self.begin_transfers(net);
                 }
             }
+            LaneKind::Arrival => unreachable!("seen to above"),
             LaneKind::Change
-            | LaneKind::Arrival
             | LaneKind::Cell
             | LaneKind::Message
             | LaneKind::Crossing
@@ -595,24 +595,29 @@ impl Host {
     fn let_pass(&mut self, net: &mut Net) -> bool {
         let [Reverse((at, number)), others @ ..] = self.due.as_slice() else { return false };
         let (at, number) = (*at, *number);
+        // The first of the others is one of the next two.
         let is_alone = others.iter().take(2).all(|Reverse((other, _))| *other > net.now)
             && self.waiting.iter().all(Ring::is_empty);
-        let is_free = self.awake == 0 && self.sender.held == 0 && self.full.is_none();
+        let is_free = self.awake == 0
+            && self.sender.held == 0
+            && self.full.is_none()
+            && self.connections.is_empty()
+            && matches!(self.turns, Turns::Strict);
         let source = &mut self.sources[number as usize];
-        if at > net.now
-            || !is_alone
-            || !is_free
-            || source.arrivals.is_greedy()
-            || !self.connections.is_empty()
-        {
+        if at > net.now || !is_alone || !is_free || source.arrivals.is_greedy() {
             return false;
         }
         source.arrivals.advance();
-        let next = source.arrivals.next();
+        let (next, is_parked) = (source.arrivals.next(), source.parks);
         if next == Instant::NEVER {
             self.due.pop();
         } else if let Some(mut top) = self.due.peek_mut() {
             *top = Reverse((next, number));
+        }
+        if next <= net.now && !is_parked {
+            // Another one of its own has come meanwhile, maybe to another queue.
+            self.give(number as usize, at, net);
+            return false;
         }
         if let Some((frame, queue)) = self.offer(number as usize, at, net) {
             self.waiting[usize::from(frame.class)].served(queue);

@@ -421,7 +421,9 @@ impl Switch {
                 && self.acknowledgements.is_none()
                 && self.isolation.is_none();
             let found = if is_plain {
-                self.fullest_output(input, class, net)
+                let found = self.fullest_output(input, class, net);
+                debug_assert_eq!(found, self.fullest_of_all(input, class, net));
+                found
             } else {
                 self.fullest_of_all(input, class, net)
             };
@@ -443,7 +445,8 @@ impl Switch {
             held.resize(held.len().max(output + 1), 0);
             held[output] += u64::from(frame.length);
         }
-        held.into_iter().zip(0..).max_by_key(|(octets, output)| (*octets, Reverse(*output)))
+        let fullest = held.into_iter().zip(0..).max_by_key(|(octets, output)| (*octets, Reverse(*output)));
+        fullest.filter(|(octets, _)| *octets > 0)
     }
 
     /// The same where frames wait for one output each and nowhere else. Begins with the longest queue, and looks into another only
@@ -456,7 +459,9 @@ impl Switch {
         let mut left = self.inputs[input * self.classes + class].meter.level();
         let mut fullest = None;
         for (level, output) in outputs {
-            if Some((level.min(left), output)) <= fullest {
+            // The frame that has just come is in its queue, and not in the level of that yet.
+            let at_most = (level + u64::from(u16::MAX)).min(left);
+            if Some((at_most, output)) <= fullest {
                 continue;
             }
             let frames = lists[output.0].iter(&net.pool).map(|(_, slot)| slot);
@@ -466,7 +471,7 @@ impl Switch {
             left -= octets;
             fullest = fullest.max(Some((octets, output)));
         }
-        fullest.map(|(octets, Reverse(output))| (octets, output))
+        fullest.filter(|(octets, _)| *octets > 0).map(|(octets, Reverse(output))| (octets, output))
     }
 
     /// The pause sent last may need another.

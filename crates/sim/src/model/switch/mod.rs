@@ -246,8 +246,8 @@ impl Switch {
             LaneKind::Cell => self.on_cell(index, net),
             LaneKind::Message => self.on_message(Mail::of(index), net),
             LaneKind::Outlet => self.on_outlet(net),
+            LaneKind::Arrival => unreachable!("seen to above"),
             LaneKind::Change
-            | LaneKind::Arrival
             | LaneKind::Source
             | LaneKind::Reaction
             | LaneKind::Limiter
