@@ -122,11 +122,11 @@ pub(crate) struct BenchArgs {
     /// Take the best of so many runs
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) times: NonZeroUsize,
-    /// Set a value of the works, as in `--set run.sample=10us`; may be repeated
-    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment)]
+    /// Set a value of the works, as in `--set run.sample=10us`; may be repeated. Counts are not checked then
+    #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment, conflicts_with_all = ["against", "save"])]
     pub(crate) sets: Vec<(String, String)>,
-    /// Say where the instructions go, by source file; takes valgrind, and one work
-    #[arg(long)]
+    /// Say where the instructions go, by source file, and nothing else; takes valgrind
+    #[arg(long, conflicts_with_all = ["json", "save", "against"])]
     pub(crate) profile: bool,
     /// Write pictures and their numbers into this folder: cost and memory by hosts, speed-up by threads, profile
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -137,6 +137,9 @@ pub(crate) struct BenchArgs {
     /// Only simulate the first so many picoseconds of one work; what the command runs itself with
     #[arg(long, value_name = "PS", hide = true)]
     pub(crate) beginning: Option<u64>,
+    /// Only this configuration of one work; what the command runs itself with
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub(crate) configuration: Option<String>,
     /// Only simulate one work, and record nothing; what the command runs itself with
     #[arg(long, hide = true)]
     pub(crate) bare: bool,
@@ -188,7 +191,7 @@ pub(crate) struct SuiteArgs {
     /// Where results go, a folder for each scenario [default: results/<NAME>, with `-quick` for a quick run]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// Threads to use [default: one for each core, of many cores all but one for a single run]; results do not depend on it
+    /// Threads to use [default: one for each core]; results do not depend on it
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Write a reproduction page in Markdown too, with its figures in a folder of the same name beside it

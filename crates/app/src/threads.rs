@@ -10,15 +10,15 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// As many for some runs as asked for, or else [`by_default`]. What cannot be, or does no good, is explained: results do not
-/// depend on it.
-pub(crate) fn chosen(asked: Option<usize>, runs: usize) -> usize {
+/// As many as asked for, for a single run or for several, or else [`by_default`]. What cannot be, or does no good, is explained:
+/// results do not depend on it.
+pub(crate) fn chosen(asked: Option<usize>, is_single: bool) -> usize {
     let cores = cores();
     match asked {
-        None => by_default(cores, runs),
+        None => by_default(cores, is_single),
         Some(0) => {
-            let threads = by_default(cores, runs);
-            out::warn(&format!("--threads 0: nothing runs on no thread; taking {threads}, as without it"));
+            let threads = by_default(cores, is_single);
+            out::warn(&format!("--threads 0: nothing runs on no thread; taking {threads}"));
             threads
         }
         Some(asked) => {
@@ -35,8 +35,8 @@ pub(crate) fn chosen(asked: Option<usize>, runs: usize) -> usize {
 
 /// One for each core; but one fewer for a single run on many cores. Its threads keep step, so that one which must share its core
 /// with whatever else goes on, the recording to begin with, holds up all.
-fn by_default(cores: usize, runs: usize) -> usize {
-    if runs == 1 && cores > MANY_CORES { cores - 1 } else { cores }
+fn by_default(cores: usize, is_single: bool) -> usize {
+    if is_single && cores > MANY_CORES { cores - 1 } else { cores }
 }
 
 /// With so many cores or fewer, another thread is worth more than a core to spare.
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_single_run_leaves_one_of_many_cores_to_the_rest_of_the_machine() {
-        assert_eq!([1, 2, 8, 16].map(|cores| by_default(cores, 1)), [1, 2, 8, 15]);
-        assert_eq!([1, 2, 8, 16].map(|cores| by_default(cores, 40)), [1, 2, 8, 16]);
+        assert_eq!([1, 2, 8, 16].map(|cores| by_default(cores, true)), [1, 2, 8, 15]);
+        assert_eq!([1, 2, 8, 16].map(|cores| by_default(cores, false)), [1, 2, 8, 16]);
     }
 }

@@ -17,22 +17,48 @@ fn a_work_is_measured_and_its_counts_are_those_of_other_simulators() {
 }
 
 #[test]
-fn a_work_can_be_measured_with_other_values() {
+fn hops_are_those_of_other_simulators_and_one_for_each_link_that_is_sending() {
+    let said = Desk::new().json("bench permutation-open-16 --times 1 --json");
+    // Three simulators count 156 363 frames that have left. Ours counts them when they begin to: at the end that is one more on
+    // almost each of the 96 links in use.
+    let hops = said["works"][0]["frame_hops"].as_u64().unwrap();
+    assert!((90..=96).contains(&(hops - 156_363)), "{hops}");
+}
+
+#[test]
+fn a_work_can_be_measured_with_other_values_and_is_not_compared_then() {
     let desk = Desk::new();
-    let hops = |sets: &str| {
-        let said = desk.json(&format!("bench permutation-open-16 --times 1 --json {sets}"));
-        said["works"][0]["frame_hops"].as_u64().unwrap()
+    let work = |sets: &str| {
+        desk.json(&format!("bench permutation-open-16 --times 1 --json {sets}"))["works"][0].clone()
     };
-    let (whole, half) = (hops(""), hops("--set run.length=100us"));
-    assert!(half > whole / 3 && half < whole * 2 / 3, "{half} of {whole}");
+    let (whole, half) = (work(""), work("--set run.length=100us"));
+    let hops = |work: &serde_json::Value| work["frame_hops"].as_u64().unwrap();
+    assert!(hops(&half) > hops(&whole) / 3 && hops(&half) < hops(&whole) * 2 / 3, "{half} of {whole}");
+    assert!(whole["checks"] == true && half["checks"].is_null());
     let did = desk.quell("bench permutation-open-16 --set run.sampel=10us");
     did.exits(2);
     assert!(did.stderr.contains("run.sample"), "{}", did.stderr);
+    desk.quell("bench permutation-open-16 --set run.sample=10us --save base.json").exits(2);
+}
+
+#[test]
+fn threads_that_a_network_cannot_use_are_not_measured_twice() {
+    let did = Desk::new().quell("bench permutation-open-16 --threads 1,2 --times 1");
+    did.exits(0);
+    assert!(did.stderr.contains("2 threads are as good as 1, which was measured"), "{}", did.stderr);
+    assert!(!did.stdout.contains("× one thread"), "{}", did.stdout);
+}
+
+#[test]
+fn what_was_measured_is_shown_even_if_it_cannot_be_saved() {
+    let did = Desk::new().quell("bench permutation-open-16 --times 1 --save nowhere/base.json");
+    did.exits(4);
+    assert!(did.stdout.contains("bench/permutation-open-16"), "{}", did.stdout);
 }
 
 #[test]
 fn a_work_that_is_not_there_is_answered_with_those_that_are() {
-    let did = Desk::new().quell("bench incest-open");
+    let did = Desk::new().quell("bench incast-open incest-open");
     did.exits(2);
     assert!(did.stderr.contains("no work is called `incest-open`"), "{}", did.stderr);
     assert!(did.stderr.contains("incast-lossless"), "{}", did.stderr);

@@ -97,7 +97,7 @@ mod tests {
             threads: 1,
             hosts: 2,
             flows: 1,
-            checks: true,
+            checks: Some(true),
             frame_hops: 10,
             cell_hops: 0,
             events_per_hop: 1.0,

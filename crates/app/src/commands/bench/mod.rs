@@ -1,6 +1,6 @@
 //! `quell bench`: how fast this build simulates.
 //!
-//! A work is a scenario of the family `bench`. Each measurement is a run of this program by itself, so that it has its own
+//! A work is a configuration of a scenario of the family `bench`. Each measurement is a run of this program by itself, so that it has its own
 //! peak of memory and judges the work's check values as any other run does. What recording costs is the difference from a run
 //! that is told to nobody. Instructions are those of a shorter run less those of a very short one, under valgrind and recorded in
 //! memory: setting up and starting are in both.
@@ -25,6 +25,7 @@ use quell_record::{EntityId, Event, FlowTotals, Memory, Quantity, Sink};
 use quell_report::figure::Chart;
 use quell_sim::kernel::{self, Control};
 use quell_sim::scenario::Configuration;
+use quell_sim::scenario::plan::Plan;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::env;
@@ -52,8 +53,8 @@ pub(super) struct Measured {
     pub(super) hosts: u64,
     /// Flows between them.
     pub(super) flows: u64,
-    /// Whether the counts that other simulators agree on came out.
-    pub(super) checks: bool,
+    /// Whether the counts that other simulators agree on came out, in all runs; nobody knows if something else was set.
+    pub(super) checks: Option<bool>,
     /// Frames carried over links.
     pub(super) frame_hops: u64,
     /// Cells carried inside a fabric.
@@ -96,44 +97,105 @@ impl Measured {
     }
 }
 
+/// What is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Work {
+    /// The scenario.
+    id: String,
+    /// The configuration, and whether it is the first.
+    configuration: String,
+    is_first: bool,
+}
+
+impl Work {
+    /// The configurations of a scenario.
+    fn all_of(id: &str, args: &BenchArgs) -> Result<Vec<Work>, Failure> {
+        let configurations = load(id, args)?.into_iter().zip(0..);
+        Ok(configurations
+            .map(|(it, place)| Work { id: id.to_owned(), configuration: it.name, is_first: place == 0 })
+            .collect())
+    }
+
+    /// The one that a run of this program by itself is for.
+    fn asked(id: &str, args: &BenchArgs) -> Result<Work, Failure> {
+        let all = Work::all_of(id, args)?;
+        let wanted =
+            |work: &Work| args.configuration.as_ref().map_or(work.is_first, |it| *it == work.configuration);
+        all.into_iter()
+            .find(wanted)
+            .ok_or_else(|| Failure::invalid(format!("{id} has no such configuration")))
+    }
+
+    /// Its name: that of the scenario, and of the configuration if it is not the first.
+    fn name(&self) -> String {
+        if self.is_first { self.id.clone() } else { format!("{} {}", self.id, self.configuration) }
+    }
+
+    /// What it simulates.
+    fn plan(&self, args: &BenchArgs) -> Result<Plan, Failure> {
+        let found = load(&self.id, args)?.into_iter().find(|it| it.name == self.configuration);
+        Ok(found.expect("it was there a moment ago").plan.under(SEED).into_owned())
+    }
+
+    /// This program, to measure something of it.
+    fn program(&self, mut command: Command, args: &BenchArgs) -> Command {
+        command.args(["bench", &self.id, "--configuration", &self.configuration]).args(sets(args));
+        command
+    }
+}
+
+fn load(id: &str, args: &BenchArgs) -> Result<Vec<Configuration>, Failure> {
+    let asked = ScenarioArgs { sets: args.sets.clone(), ..ScenarioArgs::plain(id) };
+    Ok(source::load(&asked)?.scenario.configurations)
+}
+
 pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     match (args.beginning, args.bare, &args.works[..]) {
-        (Some(ps), _, [work]) => return begin(work, ps, args),
-        (None, true, [work]) => return run_for_nobody(work, args),
+        (Some(ps), _, [work]) => return begin(&Work::asked(work, args)?, ps, args),
+        (None, true, [work]) => return run_for_nobody(&Work::asked(work, args)?, args),
         _ => {}
     }
     let before = args.against.as_deref().map(Baseline::load).transpose()?;
-    let works = works(&args.works)?;
+    let works = works(args)?;
     if args.instructions || args.profile {
         require_valgrind()?;
     }
     if args.profile {
         return profile(&works, args);
     }
-    let mut measured = Vec::new();
+    let asked: Vec<usize> = args.threads.iter().map(|it| threads::chosen(Some(*it), true)).collect();
+    let mut measured: Vec<Measured> = Vec::new();
     for work in &works {
-        for threads in args.threads.iter().map(|it| threads::chosen(Some(*it), 1)) {
+        let name = work.name();
+        let plan = work.plan(args)?;
+        for &asked in &asked {
+            let threads = kernel::useful_threads(&plan, asked);
+            if measured.iter().any(|it| it.work == name && it.threads == threads as u64) {
+                out::note(&format!("{name}: {asked} threads are as good as {threads}, which was measured"));
+                continue;
+            }
             if !args.json {
                 out::note(&if threads == 1 {
-                    format!("{work} …")
+                    format!("{name} …")
                 } else {
-                    format!("{work} on {threads} threads …")
+                    format!("{name} on {threads} threads …")
                 });
             }
-            measured.push(measure(work, threads, args)?);
+            measured.push(measure(work, &plan, threads, args)?);
         }
     }
     let now = Baseline::of(measured);
-    if let Some(path) = &args.save {
-        now.save(path)?;
-    }
     let verdict = before.as_ref().map(|before| now.compared_with(before, args.at_most));
     let text = if args.json {
         now.to_json(verdict.as_ref())
     } else {
         table::render(&now, before.as_ref(), verdict.as_ref())
     };
+    // Before anything that may fail: it took minutes.
     out::print(&text)?;
+    if let Some(path) = &args.save {
+        now.save(path)?;
+    }
     if let Some(dir) = &args.out {
         let charts = charts::all(&now.works);
         if charts.is_empty() {
@@ -143,17 +205,18 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
         }
         charts.iter().try_for_each(|chart| draw(dir, chart))?;
     }
-    let failed = now.works.iter().any(|work| !work.checks) || verdict.is_some_and(|it| !it.slower.is_empty());
+    let differs = now.works.iter().any(|work| work.checks == Some(false));
+    let failed = differs || verdict.is_some_and(|it| !it.slower.is_empty());
     Ok(if failed { Exit::Failed } else { Exit::Done })
 }
 
 /// Says where the instructions of works go.
-fn profile(works: &[&'static str], args: &BenchArgs) -> Result<Exit, Failure> {
+fn profile(works: &[Work], args: &BenchArgs) -> Result<Exit, Failure> {
     for work in works {
-        let length = first_of(work, args)?.plan.length.ps();
+        let length = work.plan(args)?.length.ps();
         let [start, part] = [BEGINNING, SHORTER].map(|part| profile_beginning(work, length / part, args));
         let ((hops_before, before), (hops, profile)) = (start?, part?);
-        let chart = charts::profile(work, profile.beyond(&before, hops - hops_before));
+        let chart = charts::profile(&work.name(), profile.beyond(&before, hops - hops_before));
         out::print(&format!("{}\n", chart.to_text()))?;
         if let Some(dir) = &args.out {
             draw(dir, &chart)?;
@@ -167,36 +230,34 @@ fn draw(dir: &Path, chart: &Chart) -> Result<(), Failure> {
 }
 
 /// The works that are asked for, or all.
-fn works(patterns: &[String]) -> Result<Vec<&'static str>, Failure> {
+fn works(args: &BenchArgs) -> Result<Vec<Work>, Failure> {
     let all: Vec<&'static str> =
         catalogue::all().map(|it| it.id).filter(|id| id.starts_with("bench/")).collect();
-    if patterns.is_empty() {
-        return Ok(all);
-    }
-    let wanted = |id: &&str| {
-        let name = id.trim_start_matches("bench/");
-        patterns.iter().any(|pattern| matches(pattern, name) || matches(pattern, id))
-    };
-    let chosen: Vec<_> = all.iter().copied().filter(wanted).collect();
-    if chosen.is_empty() {
+    let is_called =
+        |id: &str, pattern: &str| matches(pattern, id.trim_start_matches("bench/")) || matches(pattern, id);
+    if let Some(pattern) = args.works.iter().find(|pattern| !all.iter().any(|id| is_called(id, pattern))) {
         let names: Vec<_> = all.iter().map(|id| id.trim_start_matches("bench/")).collect();
-        return Err(Failure::invalid(format!("no work is called `{}`", patterns.join("` or `")))
+        return Err(Failure::invalid(format!("no work is called `{pattern}`"))
             .hint(format!("the works are {}", names.join(", "))));
     }
-    Ok(chosen)
+    let wanted =
+        |id: &&&str| args.works.is_empty() || args.works.iter().any(|pattern| is_called(id, pattern));
+    let chosen: Result<Vec<_>, _> = all.iter().filter(wanted).map(|id| Work::all_of(id, args)).collect();
+    Ok(chosen?.into_iter().flatten().collect())
 }
 
-fn measure(work: &'static str, threads: usize, args: &BenchArgs) -> Result<Measured, Failure> {
-    let Configuration { name, plan, .. } = first_of(work, args)?;
+fn measure(work: &Work, plan: &Plan, threads: usize, args: &BenchArgs) -> Result<Measured, Failure> {
     let length = plan.length.ps();
     let started = Instant::now();
     run_beginning(Command::new(own_program()?), work, length / BEGINNING, args)?;
     let setup_seconds = started.elapsed().as_secs_f64();
     let mut best: Option<Run> = None;
     let mut bare = f64::INFINITY;
+    let mut checks = true;
     // By turns, so that what else the machine does hits both.
     for _ in 0..args.times.get() {
-        let run = run_whole(work, &name, threads, args)?;
+        let run = run_whole(work, threads, args)?;
+        checks &= run.checks;
         if best.as_ref().is_none_or(|best| run.seconds < best.seconds) {
             best = Some(run);
         }
@@ -212,11 +273,11 @@ fn measure(work: &'static str, threads: usize, args: &BenchArgs) -> Result<Measu
         None
     };
     let mut measured = Measured {
-        work: work.to_owned(),
+        work: work.name(),
         threads: threads as u64,
         hosts: plan.hosts.len() as u64,
         flows: plan.flows.len() as u64,
-        checks: best.checks,
+        checks: args.sets.is_empty().then_some(checks),
         frame_hops: best.frame_hops,
         cell_hops: best.cell_hops,
         events_per_hop: 0.0,
@@ -234,8 +295,8 @@ fn measure(work: &'static str, threads: usize, args: &BenchArgs) -> Result<Measu
 }
 
 /// Simulates only so much of a work, and says how much that was.
-fn begin(work: &str, ps: u64, args: &BenchArgs) -> Result<Exit, Failure> {
-    let mut plan = first_of(work, args)?.plan.under(SEED).into_owned();
+fn begin(work: &Work, ps: u64, args: &BenchArgs) -> Result<Exit, Failure> {
+    let mut plan = work.plan(args)?;
     plan.length = Duration::from_ps(ps);
     plan.cuts.retain(|cut| cut.ps() <= ps);
     let mut memory = Memory::new(plan.catalog());
@@ -247,10 +308,9 @@ fn begin(work: &str, ps: u64, args: &BenchArgs) -> Result<Exit, Failure> {
 }
 
 /// Simulates a work without recording anything, and says how many seconds that took.
-fn run_for_nobody(work: &str, args: &BenchArgs) -> Result<Exit, Failure> {
-    let plan = first_of(work, args)?.plan.under(SEED).into_owned();
-    // As many as a recorded run would get.
-    let threads = kernel::useful_threads(&plan, args.threads.first().copied().unwrap_or(1));
+fn run_for_nobody(work: &Work, args: &BenchArgs) -> Result<Exit, Failure> {
+    let plan = work.plan(args)?;
+    let threads = args.threads.first().copied().unwrap_or(1);
     let control = Control { threads, ..Control::default() };
     let started = Instant::now();
     let outcome = kernel::run(&plan, SEED, &mut Nobody, &control);
@@ -270,13 +330,6 @@ impl Sink for Nobody {
     fn flow(&mut self, _: EntityId, _: FlowTotals) {}
 }
 
-/// What a work simulates: the first of its configurations.
-fn first_of(work: &str, args: &BenchArgs) -> Result<Configuration, Failure> {
-    let asked = ScenarioArgs { sets: args.sets.clone(), ..ScenarioArgs::plain(work) };
-    let mut scenario = source::load(&asked)?.scenario;
-    Ok(scenario.configurations.swap_remove(0))
-}
-
 /// What one run of a work said of itself.
 #[derive(Debug)]
 struct Run {
@@ -288,32 +341,25 @@ struct Run {
     peak_memory_bytes: Option<u64>,
 }
 
-/// Runs a configuration of a work.
-fn run_whole(work: &str, name: &str, threads: usize, args: &BenchArgs) -> Result<Run, Failure> {
+/// Runs a work as `quell run` does.
+fn run_whole(work: &Work, threads: usize, args: &BenchArgs) -> Result<Run, Failure> {
     let folder =
         tempfile::tempdir().map_err(|error| Failure::io(&env::temp_dir(), "make a folder", &error))?;
     let mut command = Command::new(own_program()?);
-    command.args([
-        "run",
-        work,
-        "--config",
-        name,
-        "--quiet",
-        "--json",
-        "--threads",
-        &threads.to_string(),
-        "--out",
-    ]);
-    command.arg(folder.path().join("out")).args(sets(args));
-    let output = command.output().map_err(|error| Failure::io(Path::new(work), "run", &error))?;
+    command.args(["run", &work.id, "--config", &work.configuration, "--quiet", "--json"]);
+    command
+        .args(["--threads", &threads.to_string(), "--out"])
+        .arg(folder.path().join("out"))
+        .args(sets(args));
+    let output = command.output().map_err(|error| Failure::io(Path::new(&work.id), "run", &error))?;
     run_of(&output.stdout).ok_or_else(|| broken(work, &output))
 }
 
 /// Simulates a work without recording anything: its seconds.
-fn run_bare(work: &str, threads: usize, args: &BenchArgs) -> Result<f64, Failure> {
-    let mut command = Command::new(own_program()?);
-    command.args(["bench", work, "--bare", "--threads", &threads.to_string()]).args(sets(args));
-    let output = command.output().map_err(|error| Failure::io(Path::new(work), "run", &error))?;
+fn run_bare(work: &Work, threads: usize, args: &BenchArgs) -> Result<f64, Failure> {
+    let mut command = work.program(Command::new(own_program()?), args);
+    command.args(["--bare", "--threads", &threads.to_string()]);
+    let output = command.output().map_err(|error| Failure::io(Path::new(&work.id), "run", &error))?;
     let seconds = String::from_utf8_lossy(&output.stdout).trim().parse();
     seconds.map_err(|_| broken(work, &output))
 }
@@ -324,14 +370,10 @@ fn sets(args: &BenchArgs) -> impl Iterator<Item = String> {
 }
 
 /// Simulates only the beginning of a work: its hops.
-fn run_beginning(
-    mut command: Command,
-    work: &str,
-    ps: u64,
-    args: &BenchArgs,
-) -> Result<(u64, Output), Failure> {
-    command.args(["bench", work, "--beginning", &ps.to_string()]).args(sets(args));
-    let output = command.output().map_err(|error| Failure::io(Path::new(work), "run", &error))?;
+fn run_beginning(command: Command, work: &Work, ps: u64, args: &BenchArgs) -> Result<(u64, Output), Failure> {
+    let mut command = work.program(command, args);
+    command.args(["--beginning", &ps.to_string()]);
+    let output = command.output().map_err(|error| Failure::io(Path::new(&work.id), "run", &error))?;
     let hops = String::from_utf8_lossy(&output.stdout).trim().parse();
     hops.map_err(|_| broken(work, &output)).map(|hops| (hops, output))
 }
@@ -346,7 +388,7 @@ fn under_callgrind(written_to: &Path) -> Result<Command, Failure> {
 }
 
 /// The hops of the beginning of a work, and in which files their instructions are.
-fn profile_beginning(work: &str, ps: u64, args: &BenchArgs) -> Result<(u64, Profile), Failure> {
+fn profile_beginning(work: &Work, ps: u64, args: &BenchArgs) -> Result<(u64, Profile), Failure> {
     let folder =
         tempfile::tempdir().map_err(|error| Failure::io(&env::temp_dir(), "make a folder", &error))?;
     let file = folder.path().join("callgrind.out");
@@ -356,7 +398,7 @@ fn profile_beginning(work: &str, ps: u64, args: &BenchArgs) -> Result<(u64, Prof
 }
 
 /// The hops of the beginning of a work, and the instructions that they took, as valgrind counts them.
-fn count_beginning(work: &str, ps: u64, args: &BenchArgs) -> Result<(u64, u64), Failure> {
+fn count_beginning(work: &Work, ps: u64, args: &BenchArgs) -> Result<(u64, u64), Failure> {
     let (hops, output) = run_beginning(under_callgrind(Path::new("/dev/null"))?, work, ps, args)?;
     let said = String::from_utf8_lossy(&output.stderr);
     let line = said.lines().find(|line| line.contains("Collected"));
@@ -383,18 +425,19 @@ fn run_of(json: &[u8]) -> Option<Run> {
     })
 }
 
-fn broken(work: &str, output: &Output) -> Failure {
+fn broken(work: &Work, output: &Output) -> Failure {
+    let Work { id, configuration, .. } = work;
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.trim().lines().last().unwrap_or("it said nothing");
-    Failure::invalid(format!("{work} could not be measured: {said}"))
-        .hint(format!("`quell run {work}` shows what is the matter"))
+    Failure::invalid(format!("{} could not be measured: {said}", work.name()))
+        .hint(format!("`quell run {id} --config {configuration}` shows what is the matter"))
 }
 
 fn require_valgrind() -> Result<(), Failure> {
     match Command::new("valgrind").arg("--version").output() {
         Ok(output) if output.status.success() => Ok(()),
         _ => Err(Failure::invalid("instructions are counted by valgrind, which is not there")
-            .hint("install valgrind, or leave `--instructions` out")),
+            .hint("install valgrind, or leave `--instructions` and `--profile` out")),
     }
 }
 

@@ -55,7 +55,11 @@ fn row(work: &Measured, paint: Paint) -> String {
         work.events_per_hop,
         work.ns_per_hop,
         work.setup_seconds,
-        if work.checks { paint.green("agree") } else { paint.red("DIFFER") }
+        match work.checks {
+            Some(true) => paint.green("agree"),
+            Some(false) => paint.red("DIFFER"),
+            None => "-".to_owned(),
+        }
     )
 }
 
@@ -77,13 +81,19 @@ fn change(now: &Measured, before: &Measured) -> String {
         (Some(now), Some(before)) => percent(now, before),
         _ => String::new(),
     };
+    let memory = match (now.peak_memory_bytes, before.peak_memory_bytes) {
+        (Some(now), Some(before)) => percent(super::float(now), super::float(before)),
+        _ => String::new(),
+    };
     format!(
-        "{:<28} {:>3} {:>11} {:>7} {:>8} {:>6} {instructions:>8}",
+        "{:<28} {:>3} {:>11} {:>7} {:>8} {:>6} {instructions:>8} {:>10} {:>8}",
         "  since the baseline",
         "",
         "",
         percent(now.events_per_hop, before.events_per_hop),
         percent(now.ns_per_hop, before.ns_per_hop),
         "",
+        memory,
+        percent(now.setup_seconds, before.setup_seconds),
     )
 }
