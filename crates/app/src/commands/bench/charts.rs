@@ -132,7 +132,7 @@ pub(super) fn profile(work: &str, rows: Vec<(String, f64)>) -> Chart {
     };
     Chart {
         title: format!("Where {total:.0} instructions a hop go: {work}"),
-        stem: format!("profile-{}", work.trim_start_matches("bench/")),
+        stem: format!("profile-{}", work.trim_start_matches("bench/").replace(' ', "-")),
         caption: "By source file, as callgrind counts them; what comes from the standard library counts for the file that it is \
                   compiled into. Setting up is left out."
             .to_owned(),
