@@ -376,7 +376,8 @@ impl<W: Write + Send> Table<W> {
 }
 
 /// Numbers are stored as differences. Letting Parquet try dictionaries on them as well doubles the time and saves nothing; nor
-/// does it where there are a few short words, or names that each stand once: those are left to the compression. Which word is the least and which the greatest, nobody asks.
+/// does it where there are a few short words, or names that each stand once: those are left to the compression. Which word is the
+/// least and which the greatest, nobody asks.
 fn properties(draft: &ManifestDraft, schema: &Schema) -> WriterProperties {
     let said = |key: &str, value: String| KeyValue::new(format!("quell.{key}"), value);
     let mut properties = WriterProperties::builder()
@@ -390,20 +391,18 @@ fn properties(draft: &ManifestDraft, schema: &Schema) -> WriterProperties {
             said("configuration", draft.configuration.clone()),
             said("seed", draft.seed.to_string()),
         ]));
-    for field in schema.fields().iter().filter(|field| field.data_type().is_integer()) {
-        let column = ColumnPath::from(field.name().as_str());
-        properties = properties
-            .set_column_dictionary_enabled(column.clone(), false)
-            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
-    }
-    for field in schema.fields().iter().filter(|field| !field.data_type().is_integer()) {
-        let column = ColumnPath::from(field.name().as_str());
-        properties = properties.set_column_statistics_enabled(column, EnabledStatistics::None);
-    }
-    let stand_once =
-        schema.fields().iter().any(|it| it.name() == "flow" && *it.data_type() == DataType::Utf8);
-    for words in ["class", "kind"].into_iter().chain(stand_once.then_some("flow")).map(ColumnPath::from) {
-        properties = properties.set_column_dictionary_enabled(words, false);
+    for field in schema.fields() {
+        let (name, kind) = (field.name().as_str(), field.data_type());
+        let column = ColumnPath::from(name);
+        let stand_once = name == "flow" && *kind == DataType::Utf8;
+        if kind.is_integer() || ["class", "kind"].contains(&name) || stand_once {
+            properties = properties.set_column_dictionary_enabled(column.clone(), false);
+        }
+        properties = if kind.is_integer() {
+            properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
+        } else {
+            properties.set_column_statistics_enabled(column, EnabledStatistics::None)
+        };
     }
     properties.build()
 }

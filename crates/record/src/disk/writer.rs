@@ -110,9 +110,9 @@ impl<W: Write + Send> DiskWriter<W> {
     }
 
     fn write_rows(&mut self) {
-        if self.failed.is_none() {
-            self.failed = self.tables.series.write(&self.rows).err();
-        }
+        let rows = std::mem::take(&mut self.rows);
+        self.attempt(|tables| tables.series.write(&rows));
+        self.rows = rows;
         self.rows.clear();
     }
 

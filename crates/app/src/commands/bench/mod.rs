@@ -98,21 +98,28 @@ impl Measured {
 }
 
 /// What is measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
 struct Work {
     /// The scenario.
     id: String,
     /// The configuration, and whether it is the first.
     configuration: String,
     is_first: bool,
+    /// What it simulates.
+    plan: Plan,
 }
 
 impl Work {
     /// The configurations of a scenario.
     fn all_of(id: &str, args: &BenchArgs) -> Result<Vec<Work>, Failure> {
-        let configurations = load(id, args)?.into_iter().zip(0..);
+        let asked = ScenarioArgs { sets: args.sets.clone(), ..ScenarioArgs::plain(id) };
+        let configurations = source::load(&asked)?.scenario.configurations.into_iter().zip(0..);
         Ok(configurations
-            .map(|(it, place)| Work { id: id.to_owned(), configuration: it.name, is_first: place == 0 })
+            .map(|(Configuration { name, plan, .. }, place)| Work {
+                id: id.to_owned(),
+                configuration: name,
+                is_first: place == 0,
+                plan: plan.under(SEED).into_owned(),
+            })
             .collect())
     }
 
@@ -131,12 +138,6 @@ impl Work {
         if self.is_first { self.id.clone() } else { format!("{} {}", self.id, self.configuration) }
     }
 
-    /// What it simulates.
-    fn plan(&self, args: &BenchArgs) -> Result<Plan, Failure> {
-        let found = load(&self.id, args)?.into_iter().find(|it| it.name == self.configuration);
-        Ok(found.expect("it was there a moment ago").plan.under(SEED).into_owned())
-    }
-
     /// This program, to measure something of it.
     fn program(&self, mut command: Command, args: &BenchArgs) -> Command {
         command.args(["bench", &self.id, "--configuration", &self.configuration]).args(sets(args));
@@ -144,44 +145,43 @@ impl Work {
     }
 }
 
-fn load(id: &str, args: &BenchArgs) -> Result<Vec<Configuration>, Failure> {
-    let asked = ScenarioArgs { sets: args.sets.clone(), ..ScenarioArgs::plain(id) };
-    Ok(source::load(&asked)?.scenario.configurations)
-}
-
 pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     match (args.beginning, args.bare, &args.works[..]) {
-        (Some(ps), _, [work]) => return begin(&Work::asked(work, args)?, ps, args),
-        (None, true, [work]) => return run_for_nobody(&Work::asked(work, args)?, args),
+        (Some(ps), _, [work]) => return begin(Work::asked(work, args)?.plan, ps),
+        (None, true, [work]) => return run_for_nobody(&Work::asked(work, args)?.plan, args),
         _ => {}
     }
     let before = args.against.as_deref().map(Baseline::load).transpose()?;
-    let works = works(args)?;
+    let scenarios = scenarios(&args.works)?;
     if args.instructions || args.profile {
         require_valgrind()?;
     }
     if args.profile {
-        return profile(&works, args);
+        return profile(&scenarios, args);
     }
     let asked: Vec<usize> = args.threads.iter().map(|it| threads::chosen(Some(*it), true)).collect();
     let mut measured: Vec<Measured> = Vec::new();
-    for work in &works {
-        let name = work.name();
-        let plan = work.plan(args)?;
-        for &asked in &asked {
-            let threads = kernel::useful_threads(&plan, asked);
-            if measured.iter().any(|it| it.work == name && it.threads == threads as u64) {
-                out::note(&format!("{name}: {asked} threads are as good as {threads}, which was measured"));
-                continue;
+    for id in scenarios {
+        // One scenario at a time: the plans of some are large.
+        for work in Work::all_of(id, args)? {
+            let name = work.name();
+            for &asked in &asked {
+                let threads = kernel::useful_threads(&work.plan, asked);
+                if measured.iter().any(|it| it.work == name && it.threads == threads as u64) {
+                    out::note(&format!(
+                        "{name}: {asked} threads are as good as {threads}, which was measured"
+                    ));
+                    continue;
+                }
+                if !args.json {
+                    out::note(&if threads == 1 {
+                        format!("{name} …")
+                    } else {
+                        format!("{name} on {threads} threads …")
+                    });
+                }
+                measured.push(measure(&work, threads, args)?);
             }
-            if !args.json {
-                out::note(&if threads == 1 {
-                    format!("{name} …")
-                } else {
-                    format!("{name} on {threads} threads …")
-                });
-            }
-            measured.push(measure(work, &plan, threads, args)?);
         }
     }
     let now = Baseline::of(measured);
@@ -211,15 +211,18 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
 }
 
 /// Says where the instructions of works go.
-fn profile(works: &[Work], args: &BenchArgs) -> Result<Exit, Failure> {
-    for work in works {
-        let length = work.plan(args)?.length.ps();
-        let [start, part] = [BEGINNING, SHORTER].map(|part| profile_beginning(work, length / part, args));
-        let ((hops_before, before), (hops, profile)) = (start?, part?);
-        let chart = charts::profile(&work.name(), profile.beyond(&before, hops - hops_before));
-        out::print(&format!("{}\n", chart.to_text()))?;
-        if let Some(dir) = &args.out {
-            draw(dir, &chart)?;
+fn profile(scenarios: &[&'static str], args: &BenchArgs) -> Result<Exit, Failure> {
+    for id in scenarios {
+        for work in Work::all_of(id, args)? {
+            let length = work.plan.length.ps();
+            let [start, part] =
+                [BEGINNING, SHORTER].map(|part| profile_beginning(&work, length / part, args));
+            let ((hops_before, before), (hops, profile)) = (start?, part?);
+            let chart = charts::profile(&work.name(), profile.beyond(&before, hops - hops_before));
+            out::print(&format!("{}\n", chart.to_text()))?;
+            if let Some(dir) = &args.out {
+                draw(dir, &chart)?;
+            }
         }
     }
     Ok(Exit::Done)
@@ -229,24 +232,23 @@ fn draw(dir: &Path, chart: &Chart) -> Result<(), Failure> {
     results::write_chart(dir, chart)?.iter().try_for_each(|file| out::print(&format!("wrote {file}\n")))
 }
 
-/// The works that are asked for, or all.
-fn works(args: &BenchArgs) -> Result<Vec<Work>, Failure> {
+/// The scenarios of the works that are asked for, or of all.
+fn scenarios(patterns: &[String]) -> Result<Vec<&'static str>, Failure> {
     let all: Vec<&'static str> =
         catalogue::all().map(|it| it.id).filter(|id| id.starts_with("bench/")).collect();
     let is_called =
         |id: &str, pattern: &str| matches(pattern, id.trim_start_matches("bench/")) || matches(pattern, id);
-    if let Some(pattern) = args.works.iter().find(|pattern| !all.iter().any(|id| is_called(id, pattern))) {
+    if let Some(pattern) = patterns.iter().find(|pattern| !all.iter().any(|id| is_called(id, pattern))) {
         let names: Vec<_> = all.iter().map(|id| id.trim_start_matches("bench/")).collect();
         return Err(Failure::invalid(format!("no work is called `{pattern}`"))
             .hint(format!("the works are {}", names.join(", "))));
     }
-    let wanted =
-        |id: &&&str| args.works.is_empty() || args.works.iter().any(|pattern| is_called(id, pattern));
-    let chosen: Result<Vec<_>, _> = all.iter().filter(wanted).map(|id| Work::all_of(id, args)).collect();
-    Ok(chosen?.into_iter().flatten().collect())
+    let wanted = |id: &&str| patterns.is_empty() || patterns.iter().any(|pattern| is_called(id, pattern));
+    Ok(all.into_iter().filter(wanted).collect())
 }
 
-fn measure(work: &Work, plan: &Plan, threads: usize, args: &BenchArgs) -> Result<Measured, Failure> {
+fn measure(work: &Work, threads: usize, args: &BenchArgs) -> Result<Measured, Failure> {
+    let plan = &work.plan;
     let length = plan.length.ps();
     let started = Instant::now();
     run_beginning(Command::new(own_program()?), work, length / BEGINNING, args)?;
@@ -295,8 +297,7 @@ fn measure(work: &Work, plan: &Plan, threads: usize, args: &BenchArgs) -> Result
 }
 
 /// Simulates only so much of a work, and says how much that was.
-fn begin(work: &Work, ps: u64, args: &BenchArgs) -> Result<Exit, Failure> {
-    let mut plan = work.plan(args)?;
+fn begin(mut plan: Plan, ps: u64) -> Result<Exit, Failure> {
     plan.length = Duration::from_ps(ps);
     plan.cuts.retain(|cut| cut.ps() <= ps);
     let mut memory = Memory::new(plan.catalog());
@@ -308,12 +309,11 @@ fn begin(work: &Work, ps: u64, args: &BenchArgs) -> Result<Exit, Failure> {
 }
 
 /// Simulates a work without recording anything, and says how many seconds that took.
-fn run_for_nobody(work: &Work, args: &BenchArgs) -> Result<Exit, Failure> {
-    let plan = work.plan(args)?;
+fn run_for_nobody(plan: &Plan, args: &BenchArgs) -> Result<Exit, Failure> {
     let threads = args.threads.first().copied().unwrap_or(1);
     let control = Control { threads, ..Control::default() };
     let started = Instant::now();
-    let outcome = kernel::run(&plan, SEED, &mut Nobody, &control);
+    let outcome = kernel::run(plan, SEED, &mut Nobody, &control);
     let seconds = started.elapsed().as_secs_f64();
     outcome.map_err(|broken| Failure::invalid(broken.to_string()))?;
     out::print(&format!("{seconds}\n"))?;

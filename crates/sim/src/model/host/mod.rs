@@ -609,11 +609,7 @@ impl Host {
         }
         source.arrivals.advance();
         let (next, is_parked) = (source.arrivals.next(), source.parks);
-        if next == Instant::NEVER {
-            self.due.pop();
-        } else if let Some(mut top) = self.due.peek_mut() {
-            *top = Reverse((next, number));
-        }
+        self.put_off(number, next);
         if next <= net.now && !is_parked {
             // Another one of its own has come meanwhile, maybe to another queue.
             self.give(number as usize, at, net);
@@ -805,12 +801,18 @@ impl Host {
             let source = &mut self.sources[number as usize];
             source.arrivals.advance();
             let next = if source.parks { Instant::NEVER } else { source.arrivals.next() };
-            if next == Instant::NEVER {
-                self.due.pop();
-            } else if let Some(mut top) = self.due.peek_mut() {
-                *top = Reverse((next, number));
-            }
+            self.put_off(number, next);
             self.give(number as usize, at, net);
+        }
+    }
+
+    /// The source that was due first is due again later, or never.
+    #[inline]
+    fn put_off(&mut self, number: u32, next: Instant) {
+        if next == Instant::NEVER {
+            self.due.pop();
+        } else if let Some(mut top) = self.due.peek_mut() {
+            *top = Reverse((next, number));
         }
     }
 

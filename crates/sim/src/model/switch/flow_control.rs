@@ -412,14 +412,14 @@ impl Switch {
     /// The queue that most of what an input holds waits in, as the wire of its port and its data priority; in all
     /// classes if none is given. This looks at many frames, so it is asked only when an input stops its peer.
     fn fullest_for(&self, input: usize, class: Option<usize>, net: &Net) -> Option<(u32, usize)> {
+        // Where frames wait for one output each and nowhere else, most need not be looked at.
+        let is_plain = !self.is_staged()
+            && !self.parted.is_used()
+            && self.acknowledgements.is_none()
+            && self.isolation.is_none();
         let mut fullest: Option<(u64, (u32, usize))> = None;
         for class in class.map_or(0..self.classes, |class| class..class + 1) {
             let Some(data) = net.data_class(class) else { continue };
-            // Where frames wait for one output each and nowhere else, most need not be looked at.
-            let is_plain = !self.is_staged()
-                && !self.parted.is_used()
-                && self.acknowledgements.is_none()
-                && self.isolation.is_none();
             let found = if is_plain {
                 let found = self.fullest_output(input, class, net);
                 debug_assert_eq!(found, self.fullest_of_all(input, class, net));
