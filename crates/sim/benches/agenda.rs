@@ -61,7 +61,7 @@ fn turn_over(pending: u64, turns: u64) {
         agenda.book(Instant::from_ps(dice.below(span)), number % nodes, lane);
     }
     for _ in 0..turns {
-        let (event, _) = agenda.pop(Instant::NEVER).expect("as many as were booked");
+        let (event, _) = agenda.pop(Instant::NEVER, |_, _| {}).expect("as many as were booked");
         let at = event.at + Duration::from_ps(600_000 + (event.at.ps() ^ event.place()) % 1_200_000);
         agenda.book(at, event.node(), lane);
     }

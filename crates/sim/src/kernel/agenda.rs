@@ -224,6 +224,17 @@ impl Agenda {
         self.heaps.len() <= 1
     }
 
+    /// The pending events of a neighbourhood whose turn it is not.
+    #[inline]
+    pub(crate) fn pending(&self, hood: usize) -> &[Event] {
+        self.heaps[hood].events()
+    }
+
+    /// How many neighbourhoods there are.
+    pub(crate) fn hoods(&self) -> usize {
+        self.heaps.len()
+    }
+
     /// How long the turns are.
     pub(crate) fn window(&self) -> Duration {
         Duration::from_ps(self.window)
@@ -248,9 +259,13 @@ impl Agenda {
     /// As [`book`](Self::book), for the node that acts, and before any does.
     #[inline]
     pub(crate) fn book_own(&mut self, at: Instant, node: u32, lane: Lane) {
-        if !self.is_turn {
-            return self.book(at, node, lane);
-        }
+        if self.is_turn { self.book_in_turn(at, node, lane) } else { self.book(at, node, lane) }
+    }
+
+    /// As [`book_own`](Self::book_own), by a node that acts.
+    #[inline(always)]
+    pub(crate) fn book_in_turn(&mut self, at: Instant, node: u32, lane: Lane) {
+        debug_assert!(self.is_turn, "nobody acts");
         debug_assert_eq!(self.hoods[node as usize] as usize, self.turn, "another's event");
         let event = Event::new(at, node, lane);
         if at.ps() >= self.to || !self.take_in_hand(event) {
@@ -260,7 +275,7 @@ impl Agenda {
     }
 
     /// Puts an event in its place among those in hand, if there is room.
-    #[inline]
+    #[inline(always)]
     fn take_in_hand(&mut self, event: Event) -> bool {
         if self.end - self.taken == HAND {
             return false;
@@ -279,9 +294,14 @@ impl Agenda {
         true
     }
 
-    /// Takes out the next event before an instant; and the time that it must not lie before.
+    /// Takes out the next event before an instant; and the time that it must not lie before. When the turn of a neighbourhood
+    /// begins, `begin` is told which.
     #[inline]
-    pub(crate) fn pop(&mut self, before: Instant) -> Option<(Event, Instant)> {
+    pub(crate) fn pop(
+        &mut self,
+        before: Instant,
+        mut begin: impl FnMut(&Agenda, usize),
+    ) -> Option<(Event, Instant)> {
         loop {
             if self.is_turn
                 && let Some(event) = self.next_of_turn()
@@ -292,6 +312,7 @@ impl Agenda {
             if !self.pass_on(before.ps()) {
                 return None;
             }
+            begin(self, self.turn);
         }
     }
 
@@ -396,7 +417,7 @@ mod tests {
         agenda.book(at, 1, lane(1));
         agenda.book(at, 1, Lane::new(LaneKind::Transmit, 0));
         agenda.book(at, 1, lane(0));
-        let order: Vec<_> = std::iter::from_fn(|| agenda.pop(Instant::NEVER))
+        let order: Vec<_> = std::iter::from_fn(|| agenda.pop(Instant::NEVER, |_, _| {}))
             .map(|(event, _)| (event.node(), event.lane()))
             .collect();
         assert_eq!(order, [(1, lane(0)), (1, lane(1)), (1, Lane::new(LaneKind::Transmit, 0)), (2, lane(0))]);
@@ -415,12 +436,15 @@ mod tests {
             |popped: Option<(Event, Instant)>| popped.is_some_and(|(event, floor)| event.at < floor);
         agenda.book(Instant::from_ps(50), 0, lane(0));
         agenda.book(Instant::from_ps(60), 1, lane(0));
-        assert!(!is_late(agenda.pop(Instant::NEVER)));
+        assert!(!is_late(agenda.pop(Instant::NEVER, |_, _| {})));
         agenda.book(Instant::from_ps(40), 0, lane(0));
-        assert!(is_late(agenda.pop(Instant::NEVER)), "before the last one of its node");
-        assert!(!is_late(agenda.pop(Instant::NEVER)));
+        assert!(is_late(agenda.pop(Instant::NEVER, |_, _| {})), "before the last one of its node");
+        assert!(!is_late(agenda.pop(Instant::NEVER, |_, _| {})));
         agenda.book(Instant::from_ps(140), 0, lane(0));
-        assert!(is_late(agenda.pop(Instant::NEVER)), "in a window in which its node has had its turn");
+        assert!(
+            is_late(agenda.pop(Instant::NEVER, |_, _| {})),
+            "in a window in which its node has had its turn"
+        );
     }
 
     /// A network of nodes that answer every event with others, drawn by what the event is: some of their own at any time, some of
@@ -433,7 +457,7 @@ mod tests {
         }
         for stop in stops {
             let stop = Instant::from_ps(*stop);
-            while let Some((event, floor)) = agenda.pop(stop) {
+            while let Some((event, floor)) = agenda.pop(stop, |_, _| {}) {
                 assert!(event.at >= floor && event.at < stop);
                 seen[event.node() as usize].push(event);
                 let mut dice = Dice::new(event.at.ps(), event.place(), 0);

@@ -40,6 +40,12 @@ impl Heap {
         self.events.first().copied()
     }
 
+    /// All of them, in no order; the first may have been taken out.
+    #[inline]
+    pub(crate) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
     /// Fills the hole at the top, if there is one, with the last event.
     #[inline]
     fn fill(&mut self) {

@@ -159,6 +159,15 @@ pub(crate) struct Slot {
 }
 
 impl Pool {
+    /// A busy network has about so many frames for each of its wires, on it and before it.
+    const USUAL: usize = 64;
+
+    /// Asks for room for the frames of so many wires. What is not used of it costs nothing but addresses; to grow step by step
+    /// would mean to move all frames each time.
+    pub(crate) fn reserve(&mut self, wires: usize) {
+        self.slots.reserve(Self::USUAL * wires);
+    }
+
     /// Gives a frame a place.
     #[inline]
     pub(crate) fn put(&mut self, frame: Frame) -> Handle {
@@ -228,6 +237,20 @@ impl List {
     #[inline]
     pub(crate) fn head(&self) -> Option<Handle> {
         (self.head != NIL).then_some(self.head)
+    }
+
+    /// The first frame is wanted soon, if there is one.
+    #[inline]
+    pub(crate) fn bring_first_near(&self, pool: &Pool) {
+        pool.bring_near(self.head);
+    }
+
+    /// So is the last.
+    #[inline]
+    pub(crate) fn bring_last_near(&self, pool: &Pool) {
+        if !self.is_empty() {
+            pool.bring_near(self.tail);
+        }
     }
 
     #[inline]

@@ -5,6 +5,7 @@
 //! host takes it in. Switches that are the leaves of a [`fabric`] reach each other through it. Every node is one variant of [`Node`]; a new kind of node is one more, and its events are lanes of
 //! the agenda.
 
+mod ahead;
 mod fabric;
 mod frame;
 mod host;
@@ -21,6 +22,7 @@ use crate::kernel::agenda::{Event, Hoods, Lane, LaneKind};
 use crate::scenario::plan::{Discovery, LinkId, Plan, SwitchId, What};
 use crate::topology::cut::{Cut, hoods};
 use crate::topology::routing::Routes;
+use ahead::Ahead;
 use fabric::{Mesh, Passed, Router};
 use host::{Host, Own};
 pub(crate) use net::node_index;
@@ -43,6 +45,7 @@ pub(crate) struct World {
     /// The routes that hold after each change.
     epochs: Vec<usize>,
     sampled: Instant,
+    ahead: Ahead,
     /// What the outputs of each router carry together.
     router_rates: Vec<Rate>,
     /// Whether flows are sampled.
@@ -136,6 +139,8 @@ impl World {
                 ports.push(2 * number + end);
             }
         }
+        let own_wires = wires.iter().enumerate().filter(|(node, _)| is_here(*node)).map(|(_, own)| own.len());
+        net.pool.reserve(own_wires.sum());
         let (epochs, routes) = epochs(plan);
         let mut nodes: Vec<Node> = Vec::with_capacity(node_count);
         for (index, (own, traffic)) in wires.iter().zip(Own::of(plan)).enumerate() {
@@ -166,6 +171,7 @@ impl World {
             net.split(own, &cut.part_of);
         }
         let mut world = World {
+            ahead: Ahead::of(&nodes, &net.agenda),
             nodes,
             net,
             taps,
@@ -216,7 +222,9 @@ impl World {
     /// The next event before an instant, if there is one; and the time that it must not lie before.
     #[inline]
     pub(crate) fn next_event(&mut self, before: Instant) -> Option<(Event, Instant)> {
-        self.net.agenda.pop(before)
+        let World { nodes, ahead, .. } = self;
+        let Net { agenda, wires, pool, .. } = &mut self.net;
+        agenda.pop(before, |agenda, turn| ahead.prepare(turn, nodes, agenda, wires, pool))
     }
 
     /// Lets a node act on its event.

@@ -198,6 +198,18 @@ impl Speed {
 }
 
 impl Wire {
+    /// The first frame on it is wanted soon.
+    #[inline]
+    pub(super) fn bring_first_near(&self, pool: &Pool) {
+        self.flight.bring_first_near(pool);
+    }
+
+    /// So is the last.
+    #[inline]
+    pub(super) fn bring_last_near(&self, pool: &Pool) {
+        self.flight.bring_last_near(pool);
+    }
+
     /// How long a frame travels on it.
     pub(crate) fn delay(&self) -> Duration {
         self.delay
@@ -404,7 +416,7 @@ impl Net {
             way.flight.pop_due(&self.pool).expect("an arrival is booked only for a frame on the wire");
         let (node, port) = (way.to_node, usize::from(way.to_port));
         if let Some(due) = next {
-            self.agenda.book_own(due, node, Lane::new(LaneKind::Arrival, wire));
+            self.agenda.book_in_turn(due, node, Lane::new(LaneKind::Arrival, wire));
         }
         (handle, port)
     }

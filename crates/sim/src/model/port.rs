@@ -166,7 +166,7 @@ impl Sender {
     }
 
     /// Puts a frame on the wire that had to wait its turn.
-    #[inline]
+    #[inline(always)]
     fn send_of_queue(&mut self, handle: Handle, length: u16, class: u8, net: &mut Net) {
         let octets = u64::from(length) + net.overhead;
         let sent = net.depart(self.wire, handle, octets);

@@ -4,11 +4,12 @@
 mod limiter;
 mod receive;
 pub(crate) mod transport;
+mod waiting;
 
 use super::frame::{Body, Frame, Handle, List, MARKED, UNTAGGED, tag_of};
+use super::near::bring_near;
 use super::net::Net;
 use super::port::{Sender, Turns};
-use super::ring::Ring;
 use super::stream;
 use crate::kernel::agenda::{Lane, LaneKind};
 use crate::scenario::plan::{AdapterQueueing, Completion, LimiterScope, Plan, Scheme};
@@ -22,6 +23,7 @@ use receive::Receiver;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use transport::Connection;
+use waiting::Waiting;
 
 /// A host and its adapter.
 #[derive(Debug)]
@@ -34,10 +36,11 @@ pub(crate) struct Host {
     queues: Vec<List>,
     /// What waits for each [`Path::queue`], where that is limited, and the limit.
     full: Option<(Vec<u64>, u64)>,
-    /// For each class, the queues that hold a frame.
-    waiting: Vec<Ring>,
+    waiting: Waiting,
     /// Whose turn it is among the classes.
     turns: Turns,
+    /// Whether what waits is neither limited in number nor kept until it is acknowledged, and classes go by rank alone.
+    is_plain: bool,
     limiters: Vec<Limiter>,
     /// How many of them have a reaction point. While none has, nobody need look at any.
     awake: u32,
@@ -98,6 +101,16 @@ struct Source {
     counted: u64,
     /// What it waits for, if it is a part of a collective.
     script: Option<Box<Script>>,
+}
+
+/// A frame that a source has offered, and the queue it is for.
+#[derive(Clone, Copy, Debug)]
+struct Offered {
+    handle: Handle,
+    queue: u32,
+    flow: u32,
+    length: u16,
+    class: u8,
 }
 
 /// The transfers of a source, and which have begun.
@@ -211,8 +224,9 @@ impl Host {
             queueing: host.adapter.queueing,
             queues: vec![List::default(); numbers.queues as usize],
             full: host.adapter.queue_limit.map(|limit| (vec![0; numbers.queues as usize], limit.get())),
-            waiting: vec![Ring::new(numbers.queues as usize); classes],
+            waiting: Waiting::new(classes, numbers.queues as usize),
             turns: Turns::new(host.adapter.schedule, &net.classes),
+            is_plain: false,
             limiters,
             awake: 0,
             scheme: plan.scheme,
@@ -228,6 +242,8 @@ impl Host {
             paths,
             first_flow: u32::try_from(first_flow).expect("fewer than 2^32 flows"),
         };
+        built.is_plain =
+            built.full.is_none() && built.connections.is_empty() && matches!(built.turns, Turns::Strict);
         if plan.scheme.limits_from_the_start() {
             built.set_limiters_up(net);
         }
@@ -548,7 +564,7 @@ impl Host {
                     }
                     net.pool.free(handle);
                     if self.queues[queue].is_empty() {
-                        self.waiting[net.flows[flow as usize].class as usize].remove(queue);
+                        self.waiting.remove(net.flows[flow as usize].class as usize, queue);
                     }
                 }
             }
@@ -596,13 +612,9 @@ impl Host {
         let [Reverse((at, number)), others @ ..] = self.due.as_slice() else { return false };
         let (at, number) = (*at, *number);
         // The first of the others is one of the next two.
-        let is_alone = others.iter().take(2).all(|Reverse((other, _))| *other > net.now)
-            && self.waiting.iter().all(Ring::is_empty);
-        let is_free = self.awake == 0
-            && self.sender.held == 0
-            && self.full.is_none()
-            && self.connections.is_empty()
-            && matches!(self.turns, Turns::Strict);
+        let is_alone =
+            self.waiting.classes() == 0 && others.iter().take(2).all(|Reverse((other, _))| *other > net.now);
+        let is_free = self.is_plain && self.awake == 0 && self.sender.held == 0;
         let source = &mut self.sources[number as usize];
         if at > net.now || !is_alone || !is_free || source.arrivals.is_greedy() {
             return false;
@@ -615,20 +627,24 @@ impl Host {
             self.give(number as usize, at, net);
             return false;
         }
-        if let Some((frame, queue)) = self.offer(number as usize, at, net) {
-            self.waiting[usize::from(frame.class)].served(queue);
-            for member in net.sent_on(frame.flow) {
-                net.sent[member as usize].bytes += u64::from(frame.length);
+        if let Some(Offered { handle, queue, flow, length, class }) = self.offer(number as usize, at, net) {
+            self.waiting.served(usize::from(class), queue as usize);
+            for member in net.sent_on(flow) {
+                net.sent[member as usize].bytes += u64::from(length);
             }
-            let handle = net.pool.put(frame);
-            self.sender.send_data(handle, frame.length, frame.class, net);
+            self.sender.send_data(handle, length, class, net);
         }
         true
     }
 
     /// The queue that goes next: of the class whose turn it is among those that have one ready, in turn within it.
     fn choose(&mut self, net: &mut Net) -> Option<(usize, usize)> {
-        let mut classes = (0..self.waiting.len()).rev();
+        let mut left = self.waiting.classes() & !self.sender.held;
+        let mut classes = std::iter::from_fn(|| {
+            let class = left.checked_ilog2()?;
+            left ^= 1 << class;
+            Some(class as usize)
+        });
         if matches!(self.turns, Turns::Strict) {
             return classes.find_map(|class| Some((class, self.ready_of(class, net)?)));
         }
@@ -646,13 +662,10 @@ impl Host {
     /// The queue of a class that goes next, if it has one that may.
     #[inline]
     fn ready_of(&mut self, class: usize, net: &mut Net) -> Option<usize> {
-        if self.sender.held & (1 << class) != 0 {
-            return None;
-        }
         if matches!(self.queueing, AdapterQueueing::FifoWithSetAside) {
             self.set_aside(class, net);
         }
-        let waiting = &self.waiting[class];
+        let waiting = self.waiting.of(class);
         match self.awake {
             0 => waiting.first(),
             _ => waiting.round().find(|queue| self.ready_at(*queue, net) <= net.now),
@@ -661,17 +674,13 @@ impl Host {
 
     fn send_from(&mut self, class: usize, queue: usize, net: &mut Net) {
         let (handle, is_repeated) = if self.connections.is_empty() {
-            let handle = self.queues[queue].pop(&net.pool).expect("a waiting queue holds a frame");
-            if self.queues[queue].is_empty() {
-                self.waiting[class].remove(queue);
-            }
-            (handle, false)
+            (self.queues[queue].pop(&net.pool).expect("a waiting queue holds a frame"), false)
         } else {
             let Some(next) = self.next_of_connection(class, queue, net) else { return };
             next
         };
-        let Frame { flow, length, .. } = net.pool.get(handle).frame;
-        self.waiting[class].served(queue);
+        let Frame { flow, length, class: of_class, .. } = net.pool.get(handle).frame;
+        self.waiting.served(class, queue);
         for member in net.sent_on(flow) {
             net.sent[member as usize].bytes += u64::from(length);
         }
@@ -684,7 +693,7 @@ impl Host {
         if self.awake > 0 {
             self.count_as_sent(handle, path.limiter as usize, net);
         }
-        self.sender.send(handle, net);
+        self.sender.send_data(handle, length, of_class, net);
         match path.refill {
             // Its source gave the next one long ago.
             _ if is_repeated => {}
@@ -696,6 +705,10 @@ impl Host {
                 }
             }
             None => {}
+        }
+        // Not before a greedy source has filled it again.
+        if self.connections.is_empty() && self.queues[queue].is_empty() {
+            self.waiting.remove(class, queue);
         }
     }
 
@@ -721,7 +734,6 @@ impl Host {
     /// Books the next instant at which a frame may be ready.
     #[inline]
     fn look_again(&mut self, net: &mut Net) {
-        let free = self.sender.busy_until.max(net.now);
         if !self.sender.up {
             return;
         }
@@ -729,36 +741,37 @@ impl Host {
             self.sender.look_at(self.sender.free_at().max(net.now), net);
             return;
         }
-        let all = (1u16 << self.waiting.len()) - 1;
-        if u16::from(self.sender.held) & all == all {
+        if self.waiting.all_classes() & !self.sender.held == 0 {
             return;
         }
+        let free = self.sender.busy_until.max(net.now);
         let mut soonest = self.due.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
-        for class in 0..self.waiting.len() {
-            if soonest <= free {
-                break;
-            }
-            let waiting = &self.waiting[class];
-            if waiting.is_empty() || self.sender.held & (1 << class) != 0 {
-                continue;
-            }
-            if self.awake == 0 {
-                soonest = net.now;
-            } else {
-                for queue in waiting.round() {
-                    // Limited frames at the head of the common queue will be set aside: others may go at once.
-                    let common = matches!(self.queueing, AdapterQueueing::FifoWithSetAside) && queue == class;
-                    let ready = if common { net.now } else { self.ready_at(queue, net) };
-                    soonest = soonest.min(ready);
-                    if soonest <= free {
-                        break;
-                    }
-                }
-            }
+        let classes = self.waiting.classes() & !self.sender.held;
+        if soonest > free && classes != 0 {
+            soonest =
+                if self.awake == 0 { net.now } else { soonest.min(self.soonest_of(classes, free, net)) };
         }
         if soonest != Instant::NEVER {
             self.sender.look_at(soonest.max(free), net);
         }
+    }
+
+    /// When the first queue of these classes that waits may go, as far as its limiter is concerned; any time up to `free` if one
+    /// may by then.
+    fn soonest_of(&self, classes: u8, free: Instant, net: &Net) -> Instant {
+        let mut soonest = Instant::NEVER;
+        for class in (0..8).filter(|class| classes & (1 << class) != 0) {
+            for queue in self.waiting.of(class).round() {
+                // Limited frames at the head of the common queue will be set aside: others may go at once.
+                let common = matches!(self.queueing, AdapterQueueing::FifoWithSetAside) && queue == class;
+                let ready = if common { net.now } else { self.ready_at(queue, net) };
+                soonest = soonest.min(ready);
+                if soonest <= free {
+                    return soonest;
+                }
+            }
+        }
+        soonest
     }
 
     /// When the head of a queue may go, as far as its limiter is concerned.
@@ -779,9 +792,9 @@ impl Host {
             }
             self.queues[class].pop(&net.pool);
             self.queues[own].push(&mut net.pool, head);
-            self.waiting[class].insert(own);
+            self.waiting.insert(class, own);
             if self.queues[class].is_empty() {
-                self.waiting[class].remove(class);
+                self.waiting.remove(class, class);
             }
         }
     }
@@ -819,17 +832,16 @@ impl Host {
     /// A source offers a frame, born at `at`, and it waits for its turn.
     #[inline]
     fn give(&mut self, number: usize, at: Instant, net: &mut Net) {
-        let Some((frame, queue)) = self.offer(number, at, net) else { return };
-        let handle: Handle = net.pool.put(frame);
-        self.queues[queue].push(&mut net.pool, handle);
-        if !self.is_blocked(frame.flow) {
-            self.waiting[usize::from(frame.class)].insert(queue);
+        let Some(Offered { handle, queue, flow, class, .. }) = self.offer(number, at, net) else { return };
+        self.queues[queue as usize].push(&mut net.pool, handle);
+        if !self.is_blocked(flow) {
+            self.waiting.insert(usize::from(class), queue as usize);
         }
     }
 
-    /// A source offers a frame, born at `at`, unless its message is complete; and the queue for it.
+    /// A source offers a frame, born at `at`, unless its message is complete.
     #[inline]
-    fn offer(&mut self, number: usize, at: Instant, net: &mut Net) -> Option<(Frame, usize)> {
+    fn offer(&mut self, number: usize, at: Instant, net: &mut Net) -> Option<Offered> {
         let source = &mut self.sources[number];
         if source.arrivals.is_greedy() && !source.arrivals.gives(net.now) {
             return None;
@@ -871,10 +883,20 @@ impl Host {
         let Path { to, class, queue, .. } = self.path(flow);
         let frame = Frame { born: at, flow, to, body: Body::Data { sequence, tag: UNTAGGED }, length, class };
         let queue = match self.queueing {
-            AdapterQueueing::PerDestination | AdapterQueueing::PerFlow => queue as usize,
-            AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => class as usize,
+            AdapterQueueing::PerDestination | AdapterQueueing::PerFlow => queue,
+            AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => u32::from(class),
         };
-        Some((frame, queue))
+        Some(Offered { handle: net.pool.put(frame), queue, flow, length, class })
+    }
+
+    /// What it points to is wanted soon: of what it has for each flow, the first, for many hosts have no other.
+    pub(super) fn bring_contents_near(&self) {
+        self.waiting.bring_near();
+        self.queues.first().into_iter().for_each(bring_near);
+        self.sources.first().into_iter().for_each(bring_near);
+        self.limiters.first().into_iter().for_each(bring_near);
+        self.paths.first().into_iter().for_each(bring_near);
+        self.due.peek().into_iter().for_each(bring_near);
     }
 
     #[inline]

@@ -181,9 +181,9 @@ impl Host {
         }
         connection.blocked = !connection.has_room();
         if connection.blocked || self.queues[queue].is_empty() {
-            self.waiting[class].remove(queue);
+            self.waiting.remove(class, queue);
         } else {
-            self.waiting[class].insert(queue);
+            self.waiting.insert(class, queue);
         }
     }
 

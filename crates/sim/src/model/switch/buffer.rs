@@ -2,6 +2,7 @@
 
 use super::{At, Switch, Virtual};
 use crate::model::frame::{Frame, Handle, List, Pool};
+use crate::model::near::bring_near;
 use crate::model::net::Net;
 use crate::scenario::plan::{Buffering, QueueLimit};
 use quell_proto::units::Bytes;
@@ -73,6 +74,23 @@ impl Waiting {
             }
         };
         Waiting { kind, room, classes }
+    }
+
+    /// They are wanted soon.
+    pub(super) fn bring_near(&self) {
+        if let Kind::PerOutput(lists) = &self.kind {
+            bring_near(&lists[..]);
+        }
+    }
+
+    /// So are the frames at their ends.
+    pub(super) fn bring_ends_near(&self, pool: &Pool) {
+        if let Kind::PerOutput(lists) = &self.kind {
+            for list in lists {
+                list.bring_first_near(pool);
+                list.bring_last_near(pool);
+            }
+        }
     }
 
     /// Lets a frame wait for its output.

@@ -418,11 +418,15 @@ impl Switch {
             && self.acknowledgements.is_none()
             && self.isolation.is_none();
         let mut fullest: Option<(u64, (u32, usize))> = None;
+        let is_only = class.is_some() || net.data_count() == 1;
         for class in class.map_or(0..self.classes, |class| class..class + 1) {
             let Some(data) = net.data_class(class) else { continue };
             let found = if is_plain {
-                let found = self.fullest_output(input, class, net);
-                debug_assert_eq!(found, self.fullest_of_all(input, class, net));
+                let found = self.fullest_output(input, class, is_only, net);
+                debug_assert_eq!(
+                    found.map(|(_, output)| output),
+                    self.fullest_of_all(input, class, net).map(|(_, output)| output)
+                );
                 found
             } else {
                 self.fullest_of_all(input, class, net)
@@ -450,24 +454,45 @@ impl Switch {
     }
 
     /// The same where frames wait for one output each and nowhere else. Begins with the longest queue, and looks into another only
-    /// if that, or what is left of the input, could be more.
-    fn fullest_output(&self, input: usize, class: usize, net: &Net) -> Option<(u64, usize)> {
+    /// if that, or what is left of the input, could be more. If only the output is of interest, and not how much is for it, more
+    /// than half is enough to know; and where there is not room for half in all other queues, none is looked into.
+    fn fullest_output(
+        &self,
+        input: usize,
+        class: usize,
+        only_which: bool,
+        net: &Net,
+    ) -> Option<(u64, usize)> {
         let lists: Vec<_> = self.waiting.lists_of_input(input, class).collect();
         let level = |output: usize| self.outputs[output * self.classes + class].meter.level();
         let mut outputs: Vec<_> = (0..lists.len()).map(|output| (level(output), Reverse(output))).collect();
         outputs.sort_unstable_by_key(|most| Reverse(*most));
-        let mut left = self.inputs[input * self.classes + class].meter.level();
-        let mut fullest = None;
+        let held = self.inputs[input * self.classes + class].meter.level();
+        let enough = if only_which { held / 2 } else { u64::MAX };
+        // The frame that has just come is in its queue, and not in the level of that yet.
+        let new = u64::from(u16::MAX);
+        if let [(_, longest), others @ ..] = &outputs[..] {
+            let elsewhere = new + others.iter().map(|(level, _)| level).sum::<u64>();
+            if held.saturating_sub(elsewhere) > enough {
+                return Some((held - elsewhere, longest.0));
+            }
+        }
+        let (mut left, mut fullest) = (held, None);
         for (level, output) in outputs {
-            // The frame that has just come is in its queue, and not in the level of that yet.
-            let at_most = (level + u64::from(u16::MAX)).min(left);
+            let at_most = (level + new).min(left);
             if Some((at_most, output)) <= fullest {
                 continue;
             }
             let frames = lists[output.0].iter(&net.pool).map(|(_, slot)| slot);
             let own =
                 frames.filter(|slot| usize::from(slot.ingress) == input && is_data_of(&slot.frame, class));
-            let octets = own.map(|slot| u64::from(slot.frame.length)).sum();
+            let mut octets = 0;
+            for slot in own {
+                octets += u64::from(slot.frame.length);
+                if octets > enough {
+                    return Some((octets, output.0));
+                }
+            }
             left -= octets;
             fullest = fullest.max(Some((octets, output)));
         }

@@ -21,8 +21,9 @@ mod waits;
 
 use super::Fault;
 use super::fabric::{Ends, Leaf, Mail};
-use super::frame::{Body, Frame, Handle, List};
-use super::net::Net;
+use super::frame::{Body, Frame, Handle, List, Pool};
+use super::near::bring_near;
+use super::net::{Net, Wire};
 use super::port::{Meter, Sender, Turns};
 use super::ring::Ring;
 use super::stream;
@@ -469,7 +470,7 @@ impl Switch {
     }
 
     /// The output for a frame. Those of a fabric are numbered by their hosts.
-    #[inline]
+    #[inline(always)]
     fn output_towards(&self, to: u32, flow: u32) -> Option<usize> {
         if self.leaf.is_some() {
             return Some(to as usize);
@@ -675,6 +676,30 @@ impl Switch {
         self.choices = common.filter(|_| are_common).unwrap_or_default().to_vec();
         let fits_a_mask = self.choices.len().is_power_of_two();
         self.masked_choices = if fits_a_mask { self.choices.clone() } else { vec![CHOICE] };
+    }
+
+    /// What it points to is wanted soon.
+    pub(super) fn bring_contents_near(&self) {
+        bring_near(&self.ports[..]);
+        bring_near(&self.outputs[..]);
+        bring_near(&self.inputs[..]);
+        bring_near(&self.masked_choices[..]);
+        self.waiting.bring_near();
+    }
+
+    /// So are the wires that it sends on, and the ends of its queues.
+    pub(super) fn bring_wires_near(&self, wires: &[Wire], pool: &Pool) {
+        for port in &self.ports {
+            bring_near(&wires[port.sender.wire as usize]);
+        }
+        self.waiting.bring_ends_near(pool);
+    }
+
+    /// So are the last frames on those wires.
+    pub(super) fn bring_last_near(&self, wires: &[Wire], pool: &Pool) {
+        for port in &self.ports {
+            wires[port.sender.wire as usize].bring_last_near(pool);
+        }
     }
 
     /// The first thing about this switch that does not add up, if any.
