@@ -230,6 +230,14 @@ impl Agenda {
         self.heaps[hood].events()
     }
 
+    /// The neighbourhood whose turn comes after another's, in this window or in the next; that other if there is none.
+    #[inline]
+    pub(crate) fn turn_after(&self, hood: usize) -> usize {
+        let in_this = self.due_from(hood + 1, self.to);
+        let in_next = || self.due_from(0, self.to.saturating_add(self.window));
+        in_this.or_else(in_next).unwrap_or(hood)
+    }
+
     /// How many neighbourhoods there are.
     pub(crate) fn hoods(&self) -> usize {
         self.heaps.len()
@@ -383,19 +391,41 @@ impl Agenda {
     /// Looks for a neighbourhood with an event in the window, from the one in turn on.
     fn find_turn(&mut self) -> bool {
         while self.turn < self.next.len() {
+            if let Some(due) = self.due_in_block(self.turn, self.to) {
+                self.turn = due;
+                return true;
+            }
             let block = self.turn / BLOCK;
-            let end = ((block + 1) * BLOCK).min(self.next.len());
             if self.blocks[block] < self.to {
-                let due = self.next[self.turn..end].iter().position(|next| *next < self.to);
-                if let Some(steps) = due {
-                    self.turn += steps;
-                    return true;
-                }
                 self.blocks[block] = self.least_of(block);
             }
-            self.turn = end;
+            self.turn = (block + 1) * BLOCK;
         }
         false
+    }
+
+    /// The first neighbourhood from one on, within its block, that has an event before an instant.
+    #[inline]
+    fn due_in_block(&self, from: usize, before: u64) -> Option<usize> {
+        let block = from / BLOCK;
+        if self.blocks[block] >= before {
+            return None;
+        }
+        let end = ((block + 1) * BLOCK).min(self.next.len());
+        self.next[from..end].iter().position(|next| *next < before).map(|steps| from + steps)
+    }
+
+    /// As [`due_in_block`](Self::due_in_block), in all blocks from there on.
+    #[inline]
+    fn due_from(&self, mut from: usize, before: u64) -> Option<usize> {
+        while from < self.next.len() {
+            let due = self.due_in_block(from, before);
+            if due.is_some() {
+                return due;
+            }
+            from = (from / BLOCK + 1) * BLOCK;
+        }
+        None
     }
 }
 
@@ -445,6 +475,20 @@ mod tests {
             is_late(agenda.pop(Instant::NEVER, |_, _| {})),
             "in a window in which its node has had its turn"
         );
+    }
+
+    #[test]
+    fn whose_turn_comes_next_is_known() {
+        let mut agenda = Agenda::new(Hoods { of: (0..200).collect(), window: Duration::from_ps(100) });
+        for (at, node) in [(150, 0), (10, 1), (20, 3), (260, 5), (99, 70), (120, 190)] {
+            agenda.book(Instant::from_ps(at), node, lane(0));
+        }
+        let mut turns = Vec::new();
+        while agenda.pop(Instant::NEVER, |agenda, turn| turns.push((turn, agenda.turn_after(turn)))).is_some()
+        {
+        }
+        // The window of the first three ends at 110, that of the next two at 220.
+        assert_eq!(turns, [(1, 3), (3, 70), (70, 0), (0, 190), (190, 5), (5, 5)]);
     }
 
     /// A network of nodes that answer every event with others, drawn by what the event is: some of their own at any time, some of

@@ -3,6 +3,8 @@
 //! In a large network a node finds nothing of its own in the caches when its turn comes: a thousand others have acted since. But
 //! whose turn is next is known, and so is what will be looked at first. Each step of the way to it can be read only when the step
 //! before has come, so a node is prepared in four steps, one in each turn before its own.
+//!
+//! That costs time too, which is lost where the caches hold everything anyway, or where few of a switch's ports are used in a turn.
 
 use super::Node;
 use super::frame::Pool;
@@ -10,39 +12,54 @@ use super::near::bring_near;
 use super::net::Wire;
 use crate::kernel::agenda::{Agenda, LaneKind};
 
-/// Fewer nodes than this stay in the caches by themselves.
-const MANY: usize = 512;
+/// So many frames under way, and what belongs to them, fill the caches near the processor.
+const MANY: u64 = 1 << 15;
+/// Octets of a usual frame.
+const FRAME: u64 = 1024;
 
-/// The order of turns, where it is of use to know it.
+/// Those whose turns come next, where it is of use to know them.
 #[derive(Debug)]
 pub(super) struct Ahead {
-    /// For each node, the one here whose turn comes after it, round and round. Empty if nodes are few, or take no turns of their own.
-    next: Vec<u32>,
+    is_of_use: bool,
+    /// The next four, in their order.
+    coming: [usize; 4],
 }
 
 impl Ahead {
-    pub(super) fn of(nodes: &[Node], agenda: &Agenda) -> Ahead {
+    pub(super) fn of(nodes: &[Node], agenda: &Agenda, wires: &[Wire]) -> Ahead {
         let take_turns = agenda.hoods() == nodes.len();
-        let is_here = |node: &Node| !matches!(node, Node::Elsewhere);
-        let is_of_use = take_turns && nodes.len() >= MANY;
-        Ahead { next: if is_of_use { round(nodes, is_here) } else { Vec::new() } }
+        let on_wires: u64 = wires.iter().map(|wire| wire.holds(FRAME)).sum();
+        Ahead { is_of_use: take_turns && on_wires >= MANY, coming: [0; 4] }
     }
 
     /// The turn of a node begins: prepares the four that come after it.
     #[inline]
-    pub(super) fn prepare(&self, turn: usize, nodes: &[Node], agenda: &Agenda, wires: &[Wire], pool: &Pool) {
-        if !self.next.is_empty() {
+    pub(super) fn prepare(
+        &mut self,
+        turn: usize,
+        nodes: &[Node],
+        agenda: &Agenda,
+        wires: &[Wire],
+        pool: &Pool,
+    ) {
+        if self.is_of_use {
             self.prepare_after(turn, nodes, agenda, wires, pool);
         }
     }
 
     #[inline(never)]
-    fn prepare_after(&self, turn: usize, nodes: &[Node], agenda: &Agenda, wires: &[Wire], pool: &Pool) {
-        let after = |node: usize| self.next[node] as usize;
-        let first = after(turn);
-        let second = after(first);
-        let third = after(second);
-        let fourth = after(third);
+    fn prepare_after(&mut self, turn: usize, nodes: &[Node], agenda: &Agenda, wires: &[Wire], pool: &Pool) {
+        if self.coming[0] == turn {
+            self.coming.rotate_left(1);
+            self.coming[3] = agenda.turn_after(self.coming[2]);
+        } else {
+            let mut last = turn;
+            self.coming = std::array::from_fn(|_| {
+                last = agenda.turn_after(last);
+                last
+            });
+        }
+        let [first, second, third, fourth] = self.coming;
         let arrivals = |node: usize| {
             let pending = agenda.pending(node).iter().map(|event| event.lane());
             pending.filter(|lane| lane.is(LaneKind::Arrival)).map(|lane| &wires[lane.index()])
@@ -55,19 +72,6 @@ impl Ahead {
         nodes[first].bring_last_near(wires, pool);
         arrivals(first).for_each(|wire| wire.bring_first_near(pool));
     }
-}
-
-/// For each value, the place of the one after it that counts, the first of all after the last.
-fn round<T>(values: &[T], counts: impl Fn(&T) -> bool) -> Vec<u32> {
-    let mut after = values.iter().position(&counts).unwrap_or(0) as u32;
-    let mut round = vec![0; values.len()];
-    for (place, value) in values.iter().enumerate().rev() {
-        round[place] = after;
-        if counts(value) {
-            after = place as u32;
-        }
-    }
-    round
 }
 
 /// What each kind of node is prepared by. Routers are reached by cells, and their wires are not those of frames.
@@ -107,17 +111,5 @@ impl Node {
             Node::Host(host) => wires[host.sender.wire as usize].bring_last_near(pool),
             Node::Router(_) | Node::Elsewhere => {}
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::round;
-
-    #[test]
-    fn the_round_leads_from_anyone_to_the_next_that_counts() {
-        assert_eq!(round(&[0, 1, 0, 1, 1, 0], |it| *it == 1), [1, 3, 3, 4, 1, 1]);
-        assert_eq!(round(&[1], |it| *it == 1), [0]);
-        assert_eq!(round(&[0, 0], |it| *it == 1), [0, 0]);
     }
 }

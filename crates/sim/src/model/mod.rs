@@ -171,7 +171,7 @@ impl World {
             net.split(own, &cut.part_of);
         }
         let mut world = World {
-            ahead: Ahead::of(&nodes, &net.agenda),
+            ahead: Ahead::of(&nodes, &net.agenda, &net.wires),
             nodes,
             net,
             taps,

@@ -210,6 +210,11 @@ impl Wire {
         self.flight.bring_last_near(pool);
     }
 
+    /// How many frames of so many octets can be on it at a time.
+    pub(super) fn holds(&self, octets: u64) -> u64 {
+        self.delay.ps() / self.speed.time_for(octets).ps().max(1)
+    }
+
     /// How long a frame travels on it.
     pub(crate) fn delay(&self) -> Duration {
         self.delay
