@@ -11,7 +11,7 @@ use quell_proto::units::Instant;
 use quell_record::claim::{Claim, FairShare, FigureSpec};
 use quell_record::{
     Digest, DiskWriter, Ending, EntityId, Event, Experiment, Fault, FlowTotals, Manifest, ManifestDraft,
-    Memory, Quantity, RecordError, ResolvedValue, Sink, read_run,
+    Quantity, RecordError, ResolvedValue, Sink, read_run,
 };
 use quell_report::Extract;
 use quell_sim::kernel::{self, Broken, Control};
@@ -326,11 +326,14 @@ impl Bench<'_> {
     ) -> Result<State, RecordError> {
         let catalog = plan.catalog();
         let dir = self.experiment.run_dir(job.configuration, job.seed);
-        let disk = DiskWriter::create(&dir, &catalog, self.draft(job, control.threads))?;
-        let mut recorder = Recorder { disk, memory: Memory::beside(catalog), control };
-        let (ending, outcome) = produce(&mut recorder);
-        let Recorder { disk, memory, .. } = recorder;
-        let recording = memory.finish_with(ending.complete, disk.digest());
+        let disk = DiskWriter::create_and_keep(&dir, &catalog, self.draft(job, control.threads))?;
+        let mut recorder = Recorder { disk, control };
+        let (mut ending, outcome) = produce(&mut recorder);
+        let Recorder { mut disk, .. } = recorder;
+        let produced = time::Instant::now();
+        disk.end();
+        ending.wall_seconds += produced.elapsed().as_secs_f64();
+        let recording = disk.recording(ending.complete).expect("it was to be kept");
         let extract = Extract::take(&recording, job.configuration, job.seed, self.claims, self.figures)
             .with_fairness(&recording, self.fair);
         drop(recording);
@@ -379,10 +382,9 @@ impl Bench<'_> {
     }
 }
 
-/// Records to disk and to memory, and ends the run when the disk fails.
+/// Records a run, and ends it when the disk fails.
 struct Recorder<'a> {
     disk: DiskWriter,
-    memory: Memory,
     control: &'a Control,
 }
 
@@ -392,21 +394,17 @@ impl Sink for Recorder<'_> {
             self.control.stop.store(true, Ordering::Relaxed);
         }
         self.disk.begin_samples(at);
-        self.memory.begin_samples(at);
     }
 
     fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
         self.disk.sample(entity, quantity, value);
-        self.memory.sample(entity, quantity, value);
     }
 
     fn event(&mut self, event: Event) {
         self.disk.event(event);
-        self.memory.event(event);
     }
 
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
         self.disk.flow(flow, totals);
-        self.memory.flow(flow, totals);
     }
 }

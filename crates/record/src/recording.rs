@@ -156,8 +156,8 @@ impl Memory {
         Memory { digester: Some(Digester::new()), ..Memory::beside(catalog) }
     }
 
-    /// One that is told the same as a sink that takes the digest; see [`Memory::finish_with`].
-    pub fn beside(catalog: Catalog) -> Memory {
+    /// One that is given the same as a sink that takes the digest; see [`Memory::finish_with`].
+    pub(crate) fn beside(catalog: Catalog) -> Memory {
         Memory {
             table: Table::new(catalog.len()),
             catalog,
@@ -180,7 +180,7 @@ impl Memory {
     }
 
     /// The recording, of which another sink has taken the digest.
-    pub fn finish_with(mut self, complete: bool, digest: Digest) -> Recording {
+    pub(crate) fn finish_with(mut self, complete: bool, digest: Digest) -> Recording {
         self.end_row();
         self.keep_rows();
         Recording {
@@ -211,8 +211,18 @@ impl Memory {
         self.rows.clear();
     }
 
+    /// Adds events that another sink was told.
+    pub(crate) fn keep_events(&mut self, events: &[Event]) {
+        self.events.extend_from_slice(events);
+    }
+
+    /// Adds totals, likewise.
+    pub(crate) fn keep_flows(&mut self, flows: &[(EntityId, FlowTotals)]) {
+        self.flows.extend_from_slice(flows);
+    }
+
     /// Turns rows into series.
-    fn keep(&mut self, rows: &Rows) {
+    pub(crate) fn keep(&mut self, rows: &Rows) {
         self.table.push(self.times.len(), rows);
         self.times.extend_from_slice(rows.times());
     }
@@ -277,6 +287,7 @@ impl Table {
         for (cell, &(entity, quantity)) in rows.shape().iter().enumerate() {
             let column = self.column_mut(entity, quantity);
             column.fill_up_to(sample);
+            column.make_room(rows.times().len());
             column.values.extend((0..rows.times().len()).map(|row| rows.row(row)[cell]));
         }
     }
@@ -314,6 +325,14 @@ impl Column {
         while self.values.len() < sample {
             self.gaps.push(self.values.len());
             self.values.push(0);
+        }
+    }
+
+    /// There are tens of thousands of series, so each keeps less in reserve than it would by itself.
+    fn make_room(&mut self, more: usize) {
+        let (len, room) = (self.values.len(), self.values.capacity());
+        if len + more > room {
+            self.values.reserve_exact(more.max(len / 4).max(8));
         }
     }
 

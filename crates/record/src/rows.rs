@@ -71,21 +71,22 @@ impl Rows {
         if !self.is_open {
             return None;
         }
-        if let Some(digester) = digester {
-            self.tell_open(digester);
-        }
         self.is_open = false;
-        if self.said == self.shape.len() { None } else { self.part_from_others() }
+        let others = if self.said == self.shape.len() { None } else { self.part_from_others() };
+        if let Some(digester) = digester {
+            self.tell_row(self.times.len() - 1, digester);
+        }
+        others
     }
 
-    /// Tells a digest of the row begun last, as far as it has been said, unless it is over.
-    pub(crate) fn tell_open(&self, digester: &mut Digester) {
-        if self.is_open
-            && let Some((&at, others)) = self.times.split_last()
-        {
-            let values = &self.values[others.len() * self.shape.len()..];
-            digester.row(at, self.shape.iter().copied().zip(values.iter().copied()));
-        }
+    /// Tells a digest of all rows.
+    pub(crate) fn tell(&self, digester: &mut Digester) {
+        (0..self.times.len()).for_each(|row| self.tell_row(row, digester));
+    }
+
+    fn tell_row(&self, row: usize, digester: &mut Digester) {
+        let values = self.row(row).iter().copied();
+        digester.row(self.times[row], self.shape.iter().copied().zip(values));
     }
 
     /// Gives the last row, as far as it has been said, a shape of its own.
@@ -106,6 +107,12 @@ impl Rows {
     pub(crate) fn clear(&mut self) {
         self.times.clear();
         self.values.clear();
+    }
+
+    /// Gives all rows away but not their shape, likewise.
+    pub(crate) fn hand_over(&mut self) -> Rows {
+        let (times, values) = (std::mem::take(&mut self.times), std::mem::take(&mut self.values));
+        Rows { shape: self.shape.clone(), times, values, ..*self }
     }
 
     /// Whose values each row has.

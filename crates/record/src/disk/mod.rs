@@ -5,6 +5,7 @@
 //! if the run was interrupted, and a file that was cut or changed later is known before anything is read from it.
 
 mod read;
+mod scribe;
 mod tables;
 #[cfg(test)]
 mod tests;

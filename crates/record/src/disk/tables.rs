@@ -10,22 +10,29 @@ use crate::rows::{Cell, Rows};
 use crate::{Catalog, EntityClass, EntityId, EntityKind, Event, EventKind, FlowTotals, Quantity};
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
-    ArrayRef, DictionaryArray, Int8Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array,
+    Array, ArrayRef, DictionaryArray, Int8Array, Int32Array, Int64Array, StringArray, UInt8Array,
     UInt32Array, UInt64Array, new_null_array,
 };
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 use std::io::{self, Write};
+use std::iter;
+use std::mem;
+use std::num::NonZero;
+use std::panic;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
 
-/// Rows of events and flows kept before they are handed to the encoder.
-const BATCH: usize = 8 * 1024;
+/// From so many rows on, columns are encoded side by side on all cores.
+const WIDE: usize = 16 * 1024;
 /// Rows of a row group: what the encoder holds at most, and what a killed run can lose.
 const ROW_GROUP: usize = 128 * 1024;
 
@@ -53,16 +60,8 @@ impl<W: Write + Send> Tables<W> {
         let table = |name, schema| Table::create(dir, name, schema, draft, &open);
         Ok(Tables {
             series: Series { table: table(SERIES, Series::<W>::schema())?, names: names.clone() },
-            events: Events {
-                table: table(EVENTS, Events::<W>::schema())?,
-                names: names.clone(),
-                rows: Vec::new(),
-            },
-            flows: Flows {
-                table: table(FLOWS, Flows::<W>::schema())?,
-                rows: Vec::new(),
-                catalog: catalog.clone(),
-            },
+            events: Events { table: table(EVENTS, Events::<W>::schema())?, names },
+            flows: Flows { table: table(FLOWS, Flows::<W>::schema())?, catalog: catalog.clone() },
         })
     }
 
@@ -93,7 +92,7 @@ impl<W: Write + Send> Series<W> {
     pub(super) fn write(&mut self, rows: &Rows) -> Result<(), RecordError> {
         let instants = rows.times().len();
         let lines = Lines::of(rows.shape());
-        let times = rows.times().iter().flat_map(|at| std::iter::repeat_n(at.ps(), lines.entities.len()));
+        let times = rows.times().iter().flat_map(|at| iter::repeat_n(at.ps(), lines.entities.len()));
         let entities = lines.entities.repeat(instants);
         let mut columns: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from_iter_values(times)), ids(&entities)];
         columns.extend(self.names.of_entities(&entities));
@@ -113,7 +112,7 @@ impl<W: Write + Send> Series<W> {
             }
             Arc::new(Int64Array::new(values.into(), Some(said.into())))
         }));
-        self.table.write(columns)
+        self.table.write(&columns)
     }
 
     fn finish(self) -> Result<Written, RecordError> {
@@ -149,7 +148,6 @@ impl Lines {
 pub(super) struct Events<W: Write + Send> {
     table: Table<W>,
     names: Names,
-    rows: Vec<Event>,
 }
 
 impl<W: Write + Send> Events<W> {
@@ -168,36 +166,29 @@ impl<W: Write + Send> Events<W> {
         ]))
     }
 
-    pub(super) fn push(&mut self, event: Event) -> Result<(), RecordError> {
-        self.rows.push(event);
-        if self.rows.len() >= BATCH { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> Result<(), RecordError> {
-        let entities: Vec<_> = self.rows.iter().map(|event| Some(event.entity)).collect();
-        let flows: Vec<_> = self.rows.iter().map(|event| event.flow).collect();
+    pub(super) fn write(&mut self, events: &[Event]) -> Result<(), RecordError> {
+        let entities: Vec<_> = events.iter().map(|event| Some(event.entity)).collect();
+        let flows: Vec<_> = events.iter().map(|event| event.flow).collect();
         let [entity, class] = self.names.of_entities(&entities);
         let [flow, _] = self.names.of_entities(&flows);
-        let causes: Vec<_> = self.rows.iter().map(|event| event.cause).collect();
+        let causes: Vec<_> = events.iter().map(|event| event.cause).collect();
         let [cause, _] = self.names.of_entities(&causes);
         let columns: Vec<ArrayRef> = vec![
-            Arc::new(UInt64Array::from_iter_values(self.rows.iter().map(|event| event.at.ps()))),
-            self.names.of_kinds(self.rows.iter().map(|event| event.kind)),
+            Arc::new(UInt64Array::from_iter_values(events.iter().map(|event| event.at.ps()))),
+            self.names.of_kinds(events.iter().map(|event| event.kind)),
             ids(&entities),
             entity,
             class,
             ids(&flows),
             flow,
-            Arc::new(Int64Array::from_iter_values(self.rows.iter().map(|event| event.value))),
+            Arc::new(Int64Array::from_iter_values(events.iter().map(|event| event.value))),
             ids(&causes),
             cause,
         ];
-        self.rows.clear();
-        self.table.write(columns)
+        self.table.write(&columns)
     }
 
-    fn finish(mut self) -> Result<Written, RecordError> {
-        self.flush()?;
+    fn finish(self) -> Result<Written, RecordError> {
         self.table.finish()
     }
 }
@@ -205,7 +196,6 @@ impl<W: Write + Send> Events<W> {
 /// `flows.parquet`: a row for each flow.
 pub(super) struct Flows<W: Write + Send> {
     table: Table<W>,
-    rows: Vec<(EntityId, FlowTotals)>,
     catalog: Catalog,
 }
 
@@ -241,13 +231,8 @@ impl<W: Write + Send> Flows<W> {
         Arc::new(Schema::new(fields))
     }
 
-    pub(super) fn push(&mut self, flow: EntityId, totals: FlowTotals) -> Result<(), RecordError> {
-        self.rows.push((flow, totals));
-        if self.rows.len() >= BATCH { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> Result<(), RecordError> {
-        let entities = || self.rows.iter().map(|(id, _)| self.catalog.get(*id));
+    pub(super) fn write(&mut self, flows: &[(EntityId, FlowTotals)]) -> Result<(), RecordError> {
+        let entities = || flows.iter().map(|(id, _)| self.catalog.get(*id));
         let (mut from, mut to, mut priority, mut demand) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for entity in entities() {
             let EntityKind::Flow { from: sender, to: receiver, priority: class, demand_bps, .. } =
@@ -260,7 +245,7 @@ impl<W: Write + Send> Flows<W> {
             priority.push(*class);
             demand.push(*demand_bps);
         }
-        let ids: Vec<_> = self.rows.iter().map(|(id, _)| Some(*id)).collect();
+        let ids: Vec<_> = flows.iter().map(|(id, _)| Some(*id)).collect();
         let mut columns: Vec<ArrayRef> = vec![
             self::ids(&ids),
             Arc::new(StringArray::from_iter_values(entities().map(|entity| &entity.name))),
@@ -270,14 +255,12 @@ impl<W: Write + Send> Flows<W> {
             Arc::new(UInt64Array::from(demand)),
         ];
         for (_, read, _) in TOTALS {
-            columns.push(Arc::new(UInt64Array::from_iter_values(self.rows.iter().map(|(_, it)| read(it)))));
+            columns.push(Arc::new(UInt64Array::from_iter_values(flows.iter().map(|(_, it)| read(it)))));
         }
-        self.rows.clear();
-        self.table.write(columns)
+        self.table.write(&columns)
     }
 
-    fn finish(mut self) -> Result<Written, RecordError> {
-        self.flush()?;
+    fn finish(self) -> Result<Written, RecordError> {
         self.table.finish()
     }
 }
@@ -339,7 +322,11 @@ struct Table<W: Write + Send> {
     name: &'static str,
     path: PathBuf,
     schema: SchemaRef,
-    writer: ArrowWriter<Marked<W>>,
+    file: SerializedFileWriter<Marked<W>>,
+    factory: ArrowRowGroupWriterFactory,
+    /// The columns of the row group in hand, and its rows.
+    columns: Vec<ArrowColumnWriter>,
+    rows: usize,
 }
 
 impl<W: Write + Send> Table<W> {
@@ -353,26 +340,74 @@ impl<W: Write + Send> Table<W> {
         let path = dir.join(name);
         let file = open(&path).map_err(|error| RecordError::io(&path, "write", error))?;
         let properties = properties(draft, &schema);
-        let writer = ArrowWriter::try_new(Marked::new(file), Arc::clone(&schema), Some(properties));
-        let writer = writer.map_err(|error| refused(&path, error))?;
-        Ok(Table { name, path, schema, writer })
+        let begun = ArrowWriter::try_new(Marked::new(file), Arc::clone(&schema), Some(properties))
+            .and_then(ArrowWriter::into_serialized_writer);
+        let (file, factory) = begun.map_err(|error| refused(&path, error))?;
+        Ok(Table { name, path, schema, file, factory, columns: Vec::new(), rows: 0 })
     }
 
-    fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), RecordError> {
-        let batch =
-            RecordBatch::try_new(Arc::clone(&self.schema), columns).expect("columns follow the schema");
-        if batch.num_rows() == 0 {
+    /// Adds rows, given as columns in the order of the schema.
+    fn write(&mut self, columns: &[ArrayRef]) -> Result<(), RecordError> {
+        let rows = columns.first().map_or(0, Array::len);
+        if rows > 0 {
+            self.add(columns, rows).map_err(|error| refused(&self.path, error))?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, columns: &[ArrayRef], rows: usize) -> Result<(), ParquetError> {
+        if self.columns.is_empty() {
+            self.columns = self.factory.create_column_writers(self.file.flushed_row_groups().len())?;
+        }
+        let fields = self.schema.fields().iter();
+        let mut work: Vec<_> = self.columns.iter_mut().zip(fields.zip(columns)).collect();
+        let threads = if rows < WIDE { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) };
+        let share = work.len().div_ceil(threads.min(work.len()));
+        thread::scope(|scope| {
+            let (own, others) = work.split_at_mut(share);
+            let others: Vec<_> =
+                others.chunks_mut(share).map(|share| scope.spawn(|| encode(share))).collect();
+            let joined = |thread: ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
+            };
+            let done = iter::once(encode(own)).chain(others.into_iter().map(joined));
+            done.collect::<Result<(), ParquetError>>()
+        })?;
+        self.rows += rows;
+        if self.rows >= ROW_GROUP { self.end_group() } else { Ok(()) }
+    }
+
+    fn end_group(&mut self) -> Result<(), ParquetError> {
+        if mem::take(&mut self.rows) == 0 {
             return Ok(());
         }
-        self.writer.write(&batch).map_err(|error| refused(&self.path, error))
+        let mut group = self.file.next_row_group()?;
+        for column in mem::take(&mut self.columns) {
+            column.close()?.append_to_row_group(&mut group)?;
+        }
+        group.close().map(|_| ())
     }
 
     fn finish(mut self) -> Result<Written, RecordError> {
-        self.writer.finish().map_err(|error| refused(&self.path, error))?;
-        let file = self.writer.inner_mut();
+        let ended = self.end_group().and_then(|()| self.file.finish().map(|_| ()));
+        ended.map_err(|error| refused(&self.path, error))?;
+        let file = self.file.inner_mut();
         file.flush().map_err(|error| RecordError::io(&self.path, "write", error))?;
         Ok(Written { name: self.name, mark: file.mark() })
     }
+}
+
+/// A column on its way into a file, its place in the schema, and what is added to it.
+type Added<'a> = (&'a mut ArrowColumnWriter, (&'a FieldRef, &'a ArrayRef));
+
+fn encode(columns: &mut [Added<'_>]) -> Result<(), ParquetError> {
+    for (column, (field, values)) in columns {
+        // None of our columns is a structure: each is its own only leaf.
+        for leaf in compute_leaves(field, values)? {
+            column.write(&leaf)?;
+        }
+    }
+    Ok(())
 }
 
 /// Numbers are stored as differences. Letting Parquet try dictionaries on them as well doubles the time and saves nothing; nor

@@ -62,6 +62,21 @@ fn a_run_read_back_is_the_run_that_was_written() {
 }
 
 #[test]
+fn what_is_kept_in_memory_is_what_was_written() {
+    let temp = tempdir().unwrap();
+    let dir = temp.path().join("kept");
+    let mut disk = DiskWriter::create_and_keep(&dir, &catalog(), draft()).unwrap();
+    tell(3000, &mut disk);
+    let recording = disk.recording(true).unwrap();
+    assert_eq!(disk.recording(true), None, "given away once");
+    disk.finish(ending(true), &json!({})).unwrap();
+    assert_eq!(read_run(&dir).unwrap().1, recording);
+    let mut memory = Memory::new(catalog());
+    tell(3000, &mut memory);
+    assert_eq!(memory.finish(true), recording);
+}
+
+#[test]
 fn a_long_run_is_written_in_several_row_groups() {
     let temp = tempdir().unwrap();
     let dir = temp.path().join("long");
@@ -234,7 +249,7 @@ fn a_full_disk_at_any_point_is_an_error_and_leaves_no_run() {
     let room = |octets| Arc::new(AtomicUsize::new(octets));
     let attempt = |room: Arc<AtomicUsize>| {
         let open = move |path: &Path| Ok(SmallDisk { file: File::create(path)?, room: Arc::clone(&room) });
-        let mut disk = DiskWriter::create_with(&dir, &catalog(), draft(), Box::new(open))?;
+        let mut disk = DiskWriter::create_with(&dir, &catalog(), draft(), None, Box::new(open))?;
         tell(2000, &mut disk);
         disk.finish(ending(true), &json!({}))
     };
@@ -253,15 +268,76 @@ fn a_full_disk_at_any_point_is_an_error_and_leaves_no_run() {
 }
 
 #[test]
-fn a_failed_writer_says_so_at_once_and_keeps_nothing_more() {
+fn a_failed_writer_says_so_while_it_is_still_told() {
     let temp = tempdir().unwrap();
     let room = Arc::new(AtomicUsize::new(10_000));
     let open = move |path: &Path| Ok(SmallDisk { file: File::create(path)?, room: Arc::clone(&room) });
     let dir = temp.path().join("seed-1");
-    let mut disk = DiskWriter::create_with(&dir, &catalog(), draft(), Box::new(open)).unwrap();
+    let mut disk = DiskWriter::create_with(&dir, &catalog(), draft(), None, Box::new(open)).unwrap();
     assert!(!disk.has_failed());
-    tell(30_000, &mut disk);
+    // It writes on a thread of its own, which is never more than a few pieces behind.
+    tell(60_000, &mut disk);
     assert!(disk.has_failed());
+    disk.end();
+    assert!(disk.has_failed());
+}
+
+#[test]
+fn a_digest_is_of_all_that_was_said_though_the_disk_failed() {
+    let temp = tempdir().unwrap();
+    let room = Arc::new(AtomicUsize::new(10_000));
+    let open = move |path: &Path| Ok(SmallDisk { file: File::create(path)?, room: Arc::clone(&room) });
+    let disk =
+        DiskWriter::create_with(&temp.path().join("seed-1"), &catalog(), draft(), None, Box::new(open))
+            .unwrap();
+    let mut both = Tee(disk, Memory::new(catalog()));
+    tell(30_000, &mut both);
+    let Tee(mut disk, memory) = both;
+    assert_eq!(disk.end(), memory.finish(true).digest);
+    assert!(disk.finish(ending(true), &json!({})).is_err());
+}
+
+#[test]
+#[should_panic(expected = "after the end")]
+fn who_speaks_after_the_end_is_stopped() {
+    let temp = tempdir().unwrap();
+    let mut disk = DiskWriter::create(&temp.path().join("seed-1"), &catalog(), draft()).unwrap();
+    disk.end();
+    tell(3, &mut disk);
+    disk.end();
+}
+
+#[test]
+#[should_panic(expected = "which is no flow")]
+fn what_panics_on_the_thread_that_writes_panics_here() {
+    let temp = tempdir().unwrap();
+    let mut disk = DiskWriter::create(&temp.path().join("seed-1"), &catalog(), draft()).unwrap();
+    disk.flow(EntityId(0), crate::FlowTotals::default());
+    disk.end();
+}
+
+/// So many totals that their columns are encoded side by side.
+#[test]
+fn many_flows_survive_the_disk() {
+    let temp = tempdir().unwrap();
+    let dir = temp.path().join("many");
+    let mut entities = catalog().entities;
+    let flow = entities.last().unwrap().clone();
+    let first = entities.len() as u32;
+    let flows = first..first + 150_000;
+    entities.extend(
+        flows.clone().map(|id| crate::Entity { name: format!("{}-{id}", flow.name), ..flow.clone() }),
+    );
+    let catalog = Catalog { entities, ..catalog() };
+    let mut both = Tee(DiskWriter::create(&dir, &catalog, draft()).unwrap(), Memory::new(catalog));
+    for id in flows {
+        let totals =
+            crate::FlowTotals { offered_bytes: id.into(), timeouts: u64::from(id) % 7, ..Default::default() };
+        both.flow(EntityId(id), totals);
+    }
+    let Tee(disk, memory) = both;
+    disk.finish(ending(true), &json!({})).unwrap();
+    assert_eq!(read_run(&dir).unwrap().1, memory.finish(true));
 }
 
 /// A disk with so many octets of room.

@@ -1,32 +1,34 @@
 //! Writing a run while it runs.
 
+use super::scribe::{Ended, Piece, Scribe};
 use super::tables::{Tables, Written};
 use super::{CATALOG, FILES, MANIFEST, SUMMARY, create_folder, partial, read_manifest};
 use crate::error::RecordError;
 use crate::manifest::{Ending, FORMAT, FileMark, Manifest, ManifestDraft, to_json};
 use crate::rows::Rows;
-use crate::{Catalog, Digest, Digester, EntityId, Event, FlowTotals, Quantity, Sink};
+use crate::{Catalog, Digest, EntityId, Event, FlowTotals, Memory, Quantity, Recording, Sink};
 use quell_proto::units::Instant;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::mem;
 use std::path::{Path, PathBuf};
 
-/// A sink that writes a run's folder as it goes, in bounded memory.
+/// A sink that writes a run's folder as it goes, in bounded memory and on a thread of its own.
 ///
 /// A [`Sink`] cannot fail, so the first error is kept: nothing more is written, [`DiskWriter::has_failed`] tells
 /// a driver that wants to stop, and [`DiskWriter::finish`] returns it. A writer dropped without `finish` leaves
 /// a `.partial` folder, which no reader takes for a run.
-pub struct DiskWriter<W: Write + Send = File> {
+pub struct DiskWriter<W: Write + Send + 'static = File> {
     dir: PathBuf,
     open: Open<W>,
     draft: ManifestDraft,
     files: BTreeMap<String, FileMark>,
-    tables: Tables<W>,
-    digester: Digester,
-    /// What was said last, and is in no table yet.
+    scribe: Scribe,
+    /// What was said last, and is not handed over yet.
     rows: Rows,
-    failed: Option<RecordError>,
+    events: Vec<Event>,
+    flows: Vec<(EntityId, FlowTotals)>,
 }
 
 /// How a file is made; tests make theirs on a disk that is full.
@@ -36,19 +38,34 @@ impl DiskWriter<File> {
     /// Begins a run in `dir`, which must not hold a finished one. What an interrupted or killed run left there
     /// is replaced, the former only once this one ends.
     pub fn create(dir: &Path, catalog: &Catalog, draft: ManifestDraft) -> Result<DiskWriter, RecordError> {
-        DiskWriter::create_with(dir, catalog, draft, Box::new(|path| File::create(path)))
+        DiskWriter::create_with(dir, catalog, draft, None, Box::new(|path| File::create(path)))
+    }
+
+    /// As [`create`](Self::create), for who wants the [recording](Self::recording) in memory too.
+    pub fn create_and_keep(
+        dir: &Path,
+        catalog: &Catalog,
+        draft: ManifestDraft,
+    ) -> Result<DiskWriter, RecordError> {
+        let memory = Some(Memory::beside(catalog.clone()));
+        DiskWriter::create_with(dir, catalog, draft, memory, Box::new(|path| File::create(path)))
     }
 }
 
-impl<W: Write + Send> DiskWriter<W> {
-    /// So many values of samples are kept before they are encoded, or so many rows if those say little.
-    const VALUES: usize = 64 * 1024;
+impl<W: Write + Send + 'static> DiskWriter<W> {
+    /// So many values of samples are handed over at a time, or so many rows if those say little.
+    const VALUES: usize = 16 * 1024;
     const ROWS: usize = 8 * 1024;
+    /// So many events.
+    const EVENTS: usize = 4 * 1024;
+    /// And so many flows: their columns are encoded side by side, which is worth it for many.
+    const FLOWS: usize = 64 * 1024;
 
     pub(super) fn create_with(
         dir: &Path,
         catalog: &Catalog,
         draft: ManifestDraft,
+        memory: Option<Memory>,
         open: Open<W>,
     ) -> Result<DiskWriter<W>, RecordError> {
         if dir.is_file() {
@@ -63,36 +80,51 @@ impl<W: Write + Send> DiskWriter<W> {
         let mut files = BTreeMap::new();
         write_file(&work, CATALOG, &catalog_json(catalog), &open, &mut files)?;
         let tables = Tables::create(&work, catalog, &draft, &open)?;
-        let (digester, rows) = (Digester::new(), Rows::default());
-        Ok(DiskWriter { dir: dir.to_owned(), open, draft, files, tables, digester, rows, failed: None })
+        let scribe = Scribe::start(tables, memory).map_err(|error| RecordError::io(dir, "write", error))?;
+        Ok(DiskWriter {
+            dir: dir.to_owned(),
+            open,
+            draft,
+            files,
+            scribe,
+            rows: Rows::default(),
+            events: Vec::new(),
+            flows: Vec::new(),
+        })
     }
 
     /// Whether writing failed; `finish` will say how.
     pub fn has_failed(&self) -> bool {
-        self.failed.is_some()
+        self.scribe.has_failed()
     }
 
-    /// The digest of what was said so far.
-    pub fn digest(&self) -> Digest {
-        let mut digester = self.digester.clone();
-        self.rows.tell_open(&mut digester);
-        digester.digest()
-    }
-
-    /// Closes the files and gives the folder its name. `summary` is what the caller wants to find in
-    /// `summary.json`. An interrupted run (`ending.complete` is false) is readable, and says what it is.
-    pub fn finish(mut self, ending: Ending, summary: &serde_json::Value) -> Result<Manifest, RecordError> {
+    /// All has been said: waits until it is written. The digest of it.
+    pub fn end(&mut self) -> Digest {
         self.end_row();
-        self.write_rows();
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        let work = partial(&self.dir);
-        for Written { name, mark } in self.tables.finish()? {
+        self.hand_rows();
+        self.hand_events();
+        self.hand_flows();
+        self.scribe.end().digest
+    }
+
+    /// All has been said: the recording in memory, once; `None` if nobody [wanted](Self::create_and_keep) it. `complete` says whether
+    /// the run came to its end.
+    pub fn recording(&mut self, complete: bool) -> Option<Recording> {
+        let digest = self.end();
+        let memory = self.scribe.end().memory.take()?;
+        Some(memory.finish_with(complete, digest))
+    }
+
+    /// Gives the folder its name. `summary` is what the caller wants to find in `summary.json`. An interrupted run
+    /// (`ending.complete` is false) is readable, and says what it is.
+    pub fn finish(mut self, ending: Ending, summary: &serde_json::Value) -> Result<Manifest, RecordError> {
+        self.end();
+        let Ended { digest, files, .. } = self.scribe.into_ended();
+        for Written { name, mark } in files? {
             self.files.insert(name.to_owned(), mark);
         }
+        let work = partial(&self.dir);
         write_file(&work, SUMMARY, &to_json(summary), &self.open, &mut self.files)?;
-        let digest = self.digester.digest();
         let manifest = Manifest { format: FORMAT, run: self.draft, ending, digest, files: self.files };
         write_file(&work, MANIFEST, &to_json(&manifest), &self.open, &mut BTreeMap::new())?;
         clear(&self.dir)?;
@@ -101,29 +133,37 @@ impl<W: Write + Send> DiskWriter<W> {
     }
 
     fn end_row(&mut self) {
-        if let Some(others) = self.rows.end_row(Some(&mut self.digester)) {
-            self.attempt(|tables| tables.series.write(&others));
+        if let Some(others) = self.rows.end_row(None) {
+            self.scribe.hand(Piece::Rows(others));
         }
         if self.rows.count() >= Self::VALUES || self.rows.times().len() >= Self::ROWS {
-            self.write_rows();
+            self.hand_rows();
         }
     }
 
-    fn write_rows(&mut self) {
-        let rows = std::mem::take(&mut self.rows);
-        self.attempt(|tables| tables.series.write(&rows));
-        self.rows = rows;
-        self.rows.clear();
+    fn hand_rows(&mut self) {
+        if !self.rows.times().is_empty() {
+            let rows = self.rows.hand_over();
+            self.scribe.hand(Piece::Rows(rows));
+        }
     }
 
-    fn attempt(&mut self, write: impl FnOnce(&mut Tables<W>) -> Result<(), RecordError>) {
-        if self.failed.is_none() {
-            self.failed = write(&mut self.tables).err();
+    fn hand_events(&mut self) {
+        if !self.events.is_empty() {
+            let events = mem::take(&mut self.events);
+            self.scribe.hand(Piece::Events(events));
+        }
+    }
+
+    fn hand_flows(&mut self) {
+        if !self.flows.is_empty() {
+            let flows = mem::take(&mut self.flows);
+            self.scribe.hand(Piece::Flows(flows));
         }
     }
 }
 
-impl<W: Write + Send> Sink for DiskWriter<W> {
+impl<W: Write + Send + 'static> Sink for DiskWriter<W> {
     fn begin_samples(&mut self, at: Instant) {
         self.end_row();
         self.rows.begin(at);
@@ -131,18 +171,22 @@ impl<W: Write + Send> Sink for DiskWriter<W> {
 
     fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
         if let Some(others) = self.rows.say((entity, quantity), value) {
-            self.attempt(|tables| tables.series.write(&others));
+            self.scribe.hand(Piece::Rows(others));
         }
     }
 
     fn event(&mut self, event: Event) {
-        self.digester.event(event);
-        self.attempt(|tables| tables.events.push(event));
+        self.events.push(event);
+        if self.events.len() >= Self::EVENTS {
+            self.hand_events();
+        }
     }
 
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
-        self.digester.flow(flow, totals);
-        self.attempt(|tables| tables.flows.push(flow, totals));
+        self.flows.push((flow, totals));
+        if self.flows.len() >= Self::FLOWS {
+            self.hand_flows();
+        }
     }
 }
 

@@ -9,6 +9,10 @@ use quell_proto::units::{Duration, Instant};
 use quell_record::{Digester, Tap};
 use quell_sim::kernel::{Broken, Control, run, run_tapped};
 use quell_sim::scenario::plan::Plan;
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, thread};
 
 /// What a run left behind and how it ended, on so many threads.
 fn ends(plan: &Plan, seed: u64, threads: usize) -> (String, Result<(Instant, u64), Broken>) {
@@ -74,27 +78,48 @@ pub(crate) fn gallery() -> Vec<String> {
     names
 }
 
+/// The beginning of three configurations of each; with `QUELL_IN_FULL` set, every configuration from beginning to end, as many at a
+/// time as there are cores.
 #[test]
 fn every_experiment_is_the_same_on_any_number_of_threads() {
-    let mut divided = 0;
+    let in_full = env::var_os("QUELL_IN_FULL").is_some();
+    let mut jobs = Vec::new();
     for name in gallery() {
         let configurations = quick_scenario(&name).configurations;
         // The first, the last and one between them: they differ in scheme, PAUSE and traffic.
-        let count = configurations.len();
-        let mut chosen = vec![0, count / 2, count - 1];
-        chosen.dedup();
-        for index in chosen {
-            let plan = sooner(&configurations[index].plan);
-            let alone = ends(&plan, 1, 1);
-            assert_eq!(alone, ends_in_order(&plan, 1), "{name} {} in order", configurations[index].name);
-            for threads in [2, 3, 5] {
-                let together = ends(&plan, 1, threads);
-                assert_eq!(alone, together, "{name} {} on {threads}", configurations[index].name);
-                divided += usize::from(plan.switches.len() > 1);
-            }
-        }
+        let few = [0, configurations.len() / 2, configurations.len() - 1];
+        let chosen =
+            configurations.into_iter().enumerate().filter(|(index, _)| in_full || few.contains(index));
+        jobs.extend(chosen.map(|(_, it)| {
+            let plan = if in_full { it.plan } else { sooner(&it.plan) };
+            (format!("{name} {}", it.name), plan)
+        }));
     }
-    assert!(divided > 60, "only {divided} runs had a network that can be cut");
+    let (next, divided) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let at_a_time = if in_full { thread::available_parallelism().map_or(1, NonZero::get) } else { 1 };
+    thread::scope(|scope| {
+        for _ in 0..at_a_time {
+            scope.spawn(|| {
+                while let Some((name, plan)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    is_the_same_on_any_number_of_threads(name, plan);
+                    divided.fetch_add(usize::from(plan.switches.len() > 1), Ordering::Relaxed);
+                    if in_full {
+                        let _ = writeln!(io::stderr(), "{name}: the same");
+                    }
+                }
+            });
+        }
+    });
+    let divided = divided.into_inner();
+    assert!(divided > 20, "only {divided} networks can be cut");
+}
+
+fn is_the_same_on_any_number_of_threads(name: &str, plan: &Plan) {
+    let alone = ends(plan, 1, 1);
+    assert_eq!(alone, ends_in_order(plan, 1), "{name} in order");
+    for threads in [2, 3, 5] {
+        assert_eq!(alone, ends(plan, 1, threads), "{name} on {threads}");
+    }
 }
 
 #[test]
