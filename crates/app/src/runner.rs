@@ -327,6 +327,7 @@ impl Bench<'_> {
         let catalog = plan.catalog();
         let dir = self.experiment.run_dir(job.configuration, job.seed);
         let disk = DiskWriter::create_and_keep(&dir, &catalog, self.draft(job, control.threads))?;
+        drop(catalog);
         let mut recorder = Recorder { disk, control };
         let (mut ending, outcome) = produce(&mut recorder);
         let Recorder { mut disk, .. } = recorder;

@@ -92,7 +92,7 @@ pub struct Ending {
     /// Cells handed on inside fabrics; recordings from before there were any lack it.
     #[serde(default)]
     pub cell_hops: u64,
-    /// How long it took by the wall clock.
+    /// How long it took by the wall clock, until all it said was written.
     pub wall_seconds: f64,
 }
 

@@ -170,9 +170,6 @@ impl Memory {
     }
 
     /// The recording; `complete` says whether the run came to its end.
-    ///
-    /// # Panics
-    /// When it stands [beside](Memory::beside) a sink that takes the digest.
     pub fn finish(mut self, complete: bool) -> Recording {
         self.end_row();
         let digest = self.digester.take().expect("a recording of its own takes the digest").digest();

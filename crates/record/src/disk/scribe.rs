@@ -58,12 +58,12 @@ impl Scribe {
         self.has_failed.load(Ordering::Relaxed)
     }
 
-    /// Hands a piece over.
+    /// Hands a piece over. A thread that panicked takes none; that is a failure like any other until [`end`](Self::end), because
+    /// whoever speaks may have others waiting for it.
     pub(super) fn hand(&mut self, piece: Piece) {
         let to = self.to.as_ref().expect("nothing is said after the end");
         if to.send(piece).is_err() {
-            // It takes pieces until there are no more, unless it panics.
-            self.end();
+            self.has_failed.store(true, Ordering::Relaxed);
         }
     }
 
@@ -131,8 +131,9 @@ impl<W: Write + Send> Desk<W> {
         };
         if piece.is_long() {
             thread::scope(|scope| {
-                scope.spawn(keep);
+                let kept = scope.spawn(keep);
                 write();
+                kept.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked));
             });
         } else {
             keep();

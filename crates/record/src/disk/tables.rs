@@ -16,7 +16,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
-use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::basic::{Compression, Encoding};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -25,13 +25,12 @@ use parquet::schema::types::ColumnPath;
 use std::io::{self, Write};
 use std::iter;
 use std::mem;
-use std::num::NonZero;
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
-/// From so many rows on, columns are encoded side by side on all cores.
+/// From so many rows on, columns are encoded side by side.
 const WIDE: usize = 16 * 1024;
 /// Rows of a row group: what the encoder holds at most, and what a killed run can lose.
 const ROW_GROUP: usize = 128 * 1024;
@@ -327,6 +326,8 @@ struct Table<W: Write + Send> {
     /// The columns of the row group in hand, and its rows.
     columns: Vec<ArrowColumnWriter>,
     rows: usize,
+    /// The threads of the run: columns of many rows are encoded by as many.
+    threads: usize,
 }
 
 impl<W: Write + Send> Table<W> {
@@ -343,14 +344,20 @@ impl<W: Write + Send> Table<W> {
         let begun = ArrowWriter::try_new(Marked::new(file), Arc::clone(&schema), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer);
         let (file, factory) = begun.map_err(|error| refused(&path, error))?;
-        Ok(Table { name, path, schema, file, factory, columns: Vec::new(), rows: 0 })
+        let threads = draft.threads as usize;
+        Ok(Table { name, path, schema, file, factory, columns: Vec::new(), rows: 0, threads })
     }
 
     /// Adds rows, given as columns in the order of the schema.
     fn write(&mut self, columns: &[ArrayRef]) -> Result<(), RecordError> {
-        let rows = columns.first().map_or(0, Array::len);
-        if rows > 0 {
-            self.add(columns, rows).map_err(|error| refused(&self.path, error))?;
+        assert_eq!(columns.len(), self.schema.fields().len(), "a column for each of the schema");
+        let rows = columns.iter().map(Array::len).max().unwrap_or(0);
+        let mut written = 0;
+        while written < rows {
+            let fit = (rows - written).min(ROW_GROUP - self.rows);
+            let part: Vec<_> = columns.iter().map(|column| column.slice(written, fit)).collect();
+            self.add(&part, fit).map_err(|error| refused(&self.path, error))?;
+            written += fit;
         }
         Ok(())
     }
@@ -361,8 +368,8 @@ impl<W: Write + Send> Table<W> {
         }
         let fields = self.schema.fields().iter();
         let mut work: Vec<_> = self.columns.iter_mut().zip(fields.zip(columns)).collect();
-        let threads = if rows < WIDE { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) };
-        let share = work.len().div_ceil(threads.min(work.len()));
+        let threads = if rows < WIDE { 1 } else { self.threads.clamp(1, work.len()) };
+        let share = work.len().div_ceil(threads);
         thread::scope(|scope| {
             let (own, others) = work.split_at_mut(share);
             let others: Vec<_> =
@@ -416,8 +423,7 @@ fn encode(columns: &mut [Added<'_>]) -> Result<(), ParquetError> {
 fn properties(draft: &ManifestDraft, schema: &Schema) -> WriterProperties {
     let said = |key: &str, value: String| KeyValue::new(format!("quell.{key}"), value);
     let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_max_row_group_row_count(Some(ROW_GROUP))
+        .set_compression(Compression::SNAPPY)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_created_by(format!("quell {}", draft.tool_version))
         .set_key_value_metadata(Some(vec![

@@ -3,6 +3,8 @@ use super::*;
 use crate::manifest::{Ending, Manifest, ManifestDraft, ScenarioText};
 use crate::testing::{catalog, tell};
 use crate::{Catalog, EntityId, Event, EventKind, Fault, Memory, Quantity, Recording, Sink, Tee};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 use quell_proto::units::Instant;
 use serde_json::json;
@@ -82,6 +84,11 @@ fn a_long_run_is_written_in_several_row_groups() {
     let dir = temp.path().join("long");
     let (manifest, recording) = write(&dir, 20_000, true);
     assert_eq!(read_run(&dir).unwrap(), (manifest, recording));
+    let file = File::open(dir.join(SERIES)).unwrap();
+    let groups = SerializedFileReader::new(file).unwrap().metadata().row_groups().to_vec();
+    let rows: Vec<_> = groups.iter().map(RowGroupMetaData::num_rows).collect();
+    let (last, full) = rows.split_last().unwrap();
+    assert!(!full.is_empty() && full.iter().all(|rows| *rows == 128 * 1024) && *last <= 128 * 1024, "{rows:?}");
 }
 
 #[test]
@@ -316,6 +323,18 @@ fn what_panics_on_the_thread_that_writes_panics_here() {
     disk.end();
 }
 
+/// Whoever speaks is not stopped by it, but told.
+#[test]
+fn a_thread_that_panicked_has_failed_until_the_end() {
+    let temp = tempdir().unwrap();
+    let mut disk = DiskWriter::create(&temp.path().join("seed-1"), &catalog(), draft()).unwrap();
+    (0..100_000).for_each(|_| disk.flow(EntityId(0), crate::FlowTotals::default()));
+    tell(60_000, &mut disk);
+    assert!(disk.has_failed());
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| disk.end()));
+    assert!(ended.is_err());
+}
+
 /// So many totals that their columns are encoded side by side.
 #[test]
 fn many_flows_survive_the_disk() {
@@ -329,7 +348,8 @@ fn many_flows_survive_the_disk() {
         flows.clone().map(|id| crate::Entity { name: format!("{}-{id}", flow.name), ..flow.clone() }),
     );
     let catalog = Catalog { entities, ..catalog() };
-    let mut both = Tee(DiskWriter::create(&dir, &catalog, draft()).unwrap(), Memory::new(catalog));
+    let draft = ManifestDraft { threads: 3, ..draft() };
+    let mut both = Tee(DiskWriter::create(&dir, &catalog, draft).unwrap(), Memory::new(catalog));
     for id in flows {
         let totals =
             crate::FlowTotals { offered_bytes: id.into(), timeouts: u64::from(id) % 7, ..Default::default() };

@@ -14,7 +14,8 @@ use std::io::{self, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
 
-/// A sink that writes a run's folder as it goes, in bounded memory and on a thread of its own.
+/// A sink that writes a run's folder as it goes, on a thread of its own, and in bounded memory unless it is to [keep](Self::create_and_keep)
+/// everything there.
 ///
 /// A [`Sink`] cannot fail, so the first error is kept: nothing more is written, [`DiskWriter::has_failed`] tells
 /// a driver that wants to stop, and [`DiskWriter::finish`] returns it. A writer dropped without `finish` leaves

@@ -163,9 +163,9 @@ impl Pool {
     const USUAL: usize = 64;
 
     /// Asks for room for the frames of so many wires. What is not used of it costs nothing but addresses; to grow step by step
-    /// would mean to move all frames each time.
+    /// would mean to move all frames each time. A machine that counts addresses may refuse; then they are moved.
     pub(crate) fn reserve(&mut self, wires: usize) {
-        self.slots.reserve(Self::USUAL * wires);
+        let _ = self.slots.try_reserve(Self::USUAL * wires);
     }
 
     /// Gives a frame a place.

@@ -96,7 +96,8 @@ impl Session {
 
     /// Ends it: with what went wrong, if something did.
     pub(super) fn end(self, now: Instant, frames: u64, ended: Result<(), Trouble>) -> Result<Exit, Failure> {
-        if let Some(Recording { dir, disk, began, .. }) = self.recording {
+        if let Some(Recording { dir, mut disk, began, .. }) = self.recording {
+            disk.end();
             let ending = Ending {
                 complete: ended.is_ok(),
                 simulated_ps: now.ps(),
