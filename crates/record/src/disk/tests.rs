@@ -88,7 +88,10 @@ fn a_long_run_is_written_in_several_row_groups() {
     let groups = SerializedFileReader::new(file).unwrap().metadata().row_groups().to_vec();
     let rows: Vec<_> = groups.iter().map(RowGroupMetaData::num_rows).collect();
     let (last, full) = rows.split_last().unwrap();
-    assert!(!full.is_empty() && full.iter().all(|rows| *rows == 128 * 1024) && *last <= 128 * 1024, "{rows:?}");
+    assert!(
+        !full.is_empty() && full.iter().all(|rows| *rows == 128 * 1024) && *last <= 128 * 1024,
+        "{rows:?}"
+    );
 }
 
 #[test]
