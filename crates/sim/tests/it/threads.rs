@@ -6,7 +6,7 @@ use crate::fabric::multicast_over_cells;
 use crate::network::quick_scenario;
 use proptest::prelude::*;
 use quell_proto::units::{Duration, Instant};
-use quell_record::{Digester, Tap};
+use quell_record::{Digester, EntityId, Event, FlowTotals, Quantity, Sink, Tap};
 use quell_sim::kernel::{Broken, Control, run, run_tapped};
 use quell_sim::scenario::plan::Plan;
 use std::io::{self, Write};
@@ -120,6 +120,28 @@ fn is_the_same_on_any_number_of_threads(name: &str, plan: &Plan) {
     for threads in [2, 3, 5] {
         assert_eq!(alone, ends(plan, 1, threads), "{name} on {threads}");
     }
+}
+
+/// Listens for some samples, then panics.
+struct Faint(usize);
+
+impl Sink for Faint {
+    fn begin_samples(&mut self, _at: Instant) {
+        self.0 = self.0.checked_sub(1).expect("the sink is faint");
+    }
+
+    fn sample(&mut self, _entity: EntityId, _quantity: Quantity, _value: i64) {}
+    fn event(&mut self, _event: Event) {}
+    fn flow(&mut self, _flow: EntityId, _totals: FlowTotals) {}
+}
+
+#[test]
+#[should_panic(expected = "the sink is faint")]
+fn a_sink_that_panics_ends_a_run_on_several_threads() {
+    let mut plan = multicast_over_cells();
+    plan.sample = Duration::from_ps(plan.length.ps() / 20);
+    let control = Control { threads: 3, ..Control::default() };
+    let _ = run(&plan, 1, &mut Faint(2), &control);
 }
 
 #[test]

@@ -64,16 +64,18 @@ pub(super) fn run(
         is_called: AtomicBool::new(false),
         is_stopping: AtomicBool::new(false),
     };
-    let mut teller = Teller {
-        plan,
-        control,
-        sink,
-        lookout: Lookout::of(plan),
-        parts: Vec::new(),
-        verdicts: Vec::new(),
-        told: None,
-    };
-    let ended = thread::scope(|scope| {
+    let (ended, sink, told) = thread::scope(|scope| {
+        // In here, so that it is gone before the parts are waited for, even if the sink panics: whoever still has something to say
+        // must find nobody who listens.
+        let mut teller = Teller {
+            plan,
+            control,
+            sink,
+            lookout: Lookout::of(plan),
+            parts: Vec::new(),
+            verdicts: Vec::new(),
+            told: None,
+        };
         for part in 0..cut.parts {
             let (say, said) = mpsc::sync_channel(SAMPLES_AHEAD);
             let (verdict, verdicts) = mpsc::channel();
@@ -85,12 +87,9 @@ pub(super) fn run(
             scope.spawn(move || shared.work(part, &say, &verdicts));
         }
         let ended = teller.listen(Samples::of(plan), Instant::START + plan.length);
-        // Whoever still has something to say finds nobody who listens.
-        teller.parts.clear();
-        teller.verdicts.clear();
-        ended
+        let Teller { sink, told, .. } = teller;
+        (ended, sink, told)
     });
-    let Teller { sink, told, .. } = teller;
     // An invariant broke between two samples, when parts were at different times: one thread goes to the same point and says
     // what it is.
     ended.unwrap_or_else(|| in_order(plan, seed, &mut Rest::new(sink, told), control))
