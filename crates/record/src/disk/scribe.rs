@@ -1,7 +1,7 @@
 //! The thread that hashes, encodes and writes what a run says, and keeps it in memory for who wants that, so that the run need not
 //! wait for it.
 
-use super::tables::{Tables, Written};
+use super::tables::{MANY, Tables, Written};
 use crate::error::RecordError;
 use crate::rows::Rows;
 use crate::{Digest, Digester, EntityId, Event, FlowTotals, Memory, Sink};
@@ -145,8 +145,7 @@ impl<W: Write + Send> Desk<W> {
 impl Piece {
     /// Whether it is worth a thread more.
     fn is_long(&self) -> bool {
-        const LONG: usize = 16 * 1024;
-        matches!(self, Piece::Flows(flows) if flows.len() >= LONG)
+        matches!(self, Piece::Flows(flows) if flows.len() >= MANY)
     }
 
     fn tell(&self, digester: &mut Digester) {

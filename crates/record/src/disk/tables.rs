@@ -30,8 +30,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
-/// From so many rows on, columns are encoded side by side.
-const WIDE: usize = 16 * 1024;
+/// From so many rows on, more threads are worth it.
+pub(super) const MANY: usize = 16 * 1024;
 /// Rows of a row group: what the encoder holds at most, and what a killed run can lose.
 const ROW_GROUP: usize = 128 * 1024;
 
@@ -368,7 +368,7 @@ impl<W: Write + Send> Table<W> {
         }
         let fields = self.schema.fields().iter();
         let mut work: Vec<_> = self.columns.iter_mut().zip(fields.zip(columns)).collect();
-        let threads = if rows < WIDE { 1 } else { self.threads.clamp(1, work.len()) };
+        let threads = if rows < MANY { 1 } else { self.threads.clamp(1, work.len()) };
         let share = work.len().div_ceil(threads);
         thread::scope(|scope| {
             let (own, others) = work.split_at_mut(share);

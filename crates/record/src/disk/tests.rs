@@ -258,8 +258,7 @@ fn a_full_disk_at_any_point_is_an_error_and_leaves_no_run() {
     let dir = temp.path().join("seed-1");
     let room = |octets| Arc::new(AtomicUsize::new(octets));
     let attempt = |room: Arc<AtomicUsize>| {
-        let open = move |path: &Path| Ok(SmallDisk { file: File::create(path)?, room: Arc::clone(&room) });
-        let mut disk = DiskWriter::create_with(&dir, &catalog(), draft(), None, Box::new(open))?;
+        let mut disk = SmallDisk::writer(&dir, room)?;
         tell(2000, &mut disk);
         disk.finish(ending(true), &json!({}))
     };
@@ -281,9 +280,7 @@ fn a_full_disk_at_any_point_is_an_error_and_leaves_no_run() {
 fn a_failed_writer_says_so_while_it_is_still_told() {
     let temp = tempdir().unwrap();
     let room = Arc::new(AtomicUsize::new(10_000));
-    let open = move |path: &Path| Ok(SmallDisk { file: File::create(path)?, room: Arc::clone(&room) });
-    let dir = temp.path().join("seed-1");
-    let mut disk = DiskWriter::create_with(&dir, &catalog(), draft(), None, Box::new(open)).unwrap();
+    let mut disk = SmallDisk::writer(&temp.path().join("seed-1"), room).unwrap();
     assert!(!disk.has_failed());
     // It writes on a thread of its own, which is never more than a few pieces behind.
     tell(60_000, &mut disk);
@@ -296,10 +293,7 @@ fn a_failed_writer_says_so_while_it_is_still_told() {
 fn a_digest_is_of_all_that_was_said_though_the_disk_failed() {
     let temp = tempdir().unwrap();
     let room = Arc::new(AtomicUsize::new(10_000));
-    let open = move |path: &Path| Ok(SmallDisk { file: File::create(path)?, room: Arc::clone(&room) });
-    let disk =
-        DiskWriter::create_with(&temp.path().join("seed-1"), &catalog(), draft(), None, Box::new(open))
-            .unwrap();
+    let disk = SmallDisk::writer(&temp.path().join("seed-1"), room).unwrap();
     let mut both = Tee(disk, Memory::new(catalog()));
     tell(30_000, &mut both);
     let Tee(mut disk, memory) = both;
@@ -367,6 +361,13 @@ fn many_flows_survive_the_disk() {
 struct SmallDisk {
     file: File,
     room: Arc<AtomicUsize>,
+}
+
+impl SmallDisk {
+    fn writer(dir: &Path, room: Arc<AtomicUsize>) -> Result<DiskWriter<SmallDisk>, RecordError> {
+        let open = move |path: &Path| Ok(SmallDisk { file: File::create(path)?, room: Arc::clone(&room) });
+        DiskWriter::create_with(dir, &catalog(), draft(), None, Box::new(open))
+    }
 }
 
 impl Write for SmallDisk {
