@@ -9,6 +9,7 @@
 //! So any cut of the network into parts that keep their own agendas gives the same run, and so does one window after another
 //! with all nodes in one queue ([`Hoods::one`]): the order of time itself.
 
+use super::hand::Hand;
 use super::heap::Heap;
 use quell_proto::units::{Duration, Instant};
 
@@ -29,6 +30,12 @@ impl Event {
         Event { at, place: u64::from(node) << 32 | u64::from(lane.0) }
     }
 
+    /// Its place among the events of the same instant.
+    #[inline]
+    pub(crate) fn place(self) -> u64 {
+        self.place
+    }
+
     /// The node it wakes.
     #[inline]
     pub(crate) fn node(self) -> u32 {
@@ -39,12 +46,6 @@ impl Event {
     #[inline]
     pub(crate) fn lane(self) -> Lane {
         Lane(self.place as u32)
-    }
-
-    /// Its place among the events of the same instant.
-    #[inline]
-    pub(crate) fn place(self) -> u64 {
-        self.place
     }
 
     /// All of it as one number, in the order of events.
@@ -154,45 +155,68 @@ pub(crate) struct Hoods {
 }
 
 impl Hoods {
-    /// All nodes in one, so that events come in the order of time. Any window would do: this one is as long as a few frames take, and
-    /// shorter than timers.
-    pub(crate) fn one(nodes: usize) -> Hoods {
-        Hoods { of: vec![0; nodes], window: Duration::from_us(10) }
+    /// All nodes in one, so that events come in the order of time. Any window would do; best is one in which most of what is
+    /// booked lies, but few timers.
+    pub(crate) fn one(nodes: usize, window: Duration) -> Hoods {
+        Hoods { of: vec![0; nodes], window }
     }
 }
 
 /// So many neighbourhoods are looked at together for the next one that has something to do.
 const BLOCK: usize = 64;
-/// So many events fit in the hand. With more a heap is faster.
+/// So many events of several nodes are kept in hand. With more a heap is faster.
 const HAND: usize = 64;
 const NEVER: u64 = Instant::NEVER.ps();
+/// A neighbourhood of several nodes has no node of its own.
+const SEVERAL: u32 = u32::MAX;
+
+/// An event that lies before one that its node has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Late {
+    /// The time it was for that node.
+    pub now: Instant,
+    /// The time of the event.
+    pub at: Instant,
+}
 
 /// The pending events of one run.
 #[derive(Debug)]
 pub(crate) struct Agenda {
     /// The neighbourhood of each node.
     hoods: Vec<u32>,
+    /// The node of each neighbourhood, or [`SEVERAL`].
+    lone: Vec<u32>,
     /// The events of each neighbourhood.
     heaps: Vec<Heap>,
-    /// When the first of them is; of the one whose turn it is, when it was at the beginning of that.
+    /// When the first of them is, and of what is [foreseen](Self::foresee); of the one whose turn it is, when it was at the
+    /// beginning of that.
     next: Vec<u64>,
     /// The least of each block of `next`; of the block that has its turn it may be less than that.
     blocks: Vec<u64>,
     window: u64,
-    /// Where the window in hand begins and ends: all events before the first have been taken out, and those before the second are
-    /// to be.
-    from: u64,
-    to: u64,
+    /// The window in hand: all events before it have been taken out, and those before its end are to be.
+    start: u64,
+    end: u64,
     /// The neighbourhood whose turn it is, or the next one to look at.
     turn: usize,
     is_turn: bool,
-    /// What it booked for itself within the window, in order, from `taken` to `end`, round and round. Most such events come behind
-    /// all others, and a heap would be too much for them.
-    hand: Box<[Event; HAND]>,
-    taken: usize,
-    end: usize,
-    /// The first of its heap, [as a number](Event::key).
-    first: u128,
+    /// Its node, or [`SEVERAL`].
+    node: u32,
+    /// What is to be seen in this turn, except what is in the heap, [as numbers](Self::key).
+    hand: Hand,
+    /// How many of them are kept in hand.
+    room: usize,
+    /// The first of the heap within the window, in the same form.
+    first: u64,
+    /// How long the window is; nothing while it is nobody's turn.
+    span: u64,
+    /// Where in a number the time begins, and which part of a node's number is in it: all in the turn of several, else none.
+    shift: u32,
+    mask: u32,
+    /// What these are in the turn of several.
+    of_several: (u32, u32),
+    /// When the first thing is that was foreseen and lies beyond the window.
+    foreseen: u64,
     /// The last event of this turn, or where the window begins.
     last: u64,
 }
@@ -201,20 +225,35 @@ impl Agenda {
     /// An empty agenda.
     pub(crate) fn new(hoods: Hoods) -> Agenda {
         let count = hoods.of.iter().max().map_or(0, |last| *last as usize + 1);
+        let mut nodes = vec![Vec::new(); count];
+        for (hood, node) in hoods.of.iter().zip(0u32..) {
+            nodes[*hood as usize].push(node);
+        }
+        let lone: Vec<u32> =
+            nodes.iter().map(|nodes| if let [node] = nodes[..] { node } else { SEVERAL }).collect();
+        // A number is half time, half lane; where it has to name a node, that takes from the time.
+        let bits = if lone.contains(&SEVERAL) { hoods.of.len().next_power_of_two().ilog2() } else { 0 };
+        let longest = u64::from(u32::MAX) >> bits;
         Agenda {
             hoods: hoods.of,
+            lone,
             heaps: (0..count).map(|_| Heap::default()).collect(),
             next: vec![NEVER; count],
             blocks: vec![NEVER; count.div_ceil(BLOCK)],
-            window: hoods.window.ps(),
-            from: 0,
-            to: 0,
+            window: hoods.window.ps().min(longest),
+            start: 0,
+            end: 0,
             turn: 0,
             is_turn: false,
-            hand: Box::new([Event { at: Instant::NEVER, place: 0 }; HAND]),
-            taken: 0,
-            end: 0,
-            first: u128::MAX,
+            node: SEVERAL,
+            hand: Hand::new(),
+            room: 0,
+            first: NEVER,
+            span: 0,
+            shift: 0,
+            mask: 0,
+            of_several: (32 + bits, !(u32::MAX << bits)),
+            foreseen: NEVER,
             last: 0,
         }
     }
@@ -233,8 +272,8 @@ impl Agenda {
     /// The neighbourhood whose turn comes after another's, in this window or in the next; that other if there is none.
     #[inline]
     pub(crate) fn turn_after(&self, hood: usize) -> usize {
-        let in_this = self.due_from(hood + 1, self.to);
-        let in_next = || self.due_from(0, self.to.saturating_add(self.window));
+        let in_this = self.due_from(hood + 1, self.end);
+        let in_next = || self.due_from(0, self.end.saturating_add(self.window));
         in_this.or_else(in_next).unwrap_or(hood)
     }
 
@@ -243,13 +282,18 @@ impl Agenda {
         self.heaps.len()
     }
 
+    /// Whether a node takes its turns by itself.
+    pub(crate) fn is_lone(&self, node: u32) -> bool {
+        self.lone[self.hoods[node as usize] as usize] == node
+    }
+
     /// How long the turns are.
     pub(crate) fn window(&self) -> Duration {
         Duration::from_ps(self.window)
     }
 
     /// Books an event. It must not lie before the last one of its node; nor, if it is another neighbourhood's, in the window in
-    /// hand. [`run`](super::run()) checks what comes out.
+    /// hand. What comes out is checked.
     #[inline]
     pub(crate) fn book(&mut self, at: Instant, node: u32, lane: Lane) {
         let hood = self.hoods[node as usize] as usize;
@@ -257,6 +301,18 @@ impl Agenda {
             return self.book_own(at, node, lane);
         }
         self.heaps[hood].push(Event::new(at, node, lane));
+        self.foresee_in(hood, at);
+    }
+
+    /// A node that takes its turns by itself, and whose turn it is not, will have something to do at an instant. What that is must
+    /// be [known](Self::know) in its turn, in time.
+    #[inline]
+    pub(crate) fn foresee(&mut self, at: Instant, node: u32) {
+        self.foresee_in(self.hoods[node as usize] as usize, at);
+    }
+
+    #[inline(always)]
+    fn foresee_in(&mut self, hood: usize, at: Instant) {
         if at.ps() < self.next[hood] {
             self.next[hood] = at.ps();
             let block = &mut self.blocks[hood / BLOCK];
@@ -265,85 +321,141 @@ impl Agenda {
     }
 
     /// As [`book`](Self::book), for the node that acts, and before any does.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn book_own(&mut self, at: Instant, node: u32, lane: Lane) {
-        if self.is_turn { self.book_in_turn(at, node, lane) } else { self.book(at, node, lane) }
+        debug_assert!(!self.is_turn || self.hoods[node as usize] as usize == self.turn, "another's event");
+        let since = at.ps().wrapping_sub(self.start);
+        if since < self.span && self.hand.len() < self.room {
+            self.hand.insert(self.key(since, node, lane));
+        } else {
+            self.book_beyond(at, node, lane);
+        }
     }
 
-    /// As [`book_own`](Self::book_own), by a node that acts.
+    /// As [`book_own`](Self::book_own), of what is not kept in hand.
+    #[inline(never)]
+    fn book_beyond(&mut self, at: Instant, node: u32, lane: Lane) {
+        if self.is_turn {
+            // One that comes too late is found when the turn is over.
+            self.heaps[self.turn].push(Event::new(at, node, lane));
+            self.first = self.first_of_heap();
+        } else {
+            self.book(at, node, lane);
+        }
+    }
+
+    /// An event of this turn as a number, in the order of events: picoseconds since the start of the window, node and lane.
     #[inline(always)]
-    pub(crate) fn book_in_turn(&mut self, at: Instant, node: u32, lane: Lane) {
-        debug_assert!(self.is_turn, "nobody acts");
-        debug_assert_eq!(self.hoods[node as usize] as usize, self.turn, "another's event");
-        let event = Event::new(at, node, lane);
-        if at.ps() >= self.to || !self.take_in_hand(event) {
-            self.heaps[self.turn].push(event);
-            self.first = self.first.min(event.key());
-        }
+    fn key(&self, since: u64, node: u32, lane: Lane) -> u64 {
+        since << self.shift | u64::from(node & self.mask) << 32 | u64::from(lane.0)
     }
 
-    /// Puts an event in its place among those in hand, if there is room.
+    /// Gives the turn to the next neighbourhood that has something to do before an instant. Says which one, if there is one.
+    /// If that is [a node by itself](Self::whose_turn), it wants to [know](Self::know) what was foreseen for it.
+    #[inline(never)]
+    pub(crate) fn pass_on(&mut self, before: Instant) -> Result<Option<usize>, Late> {
+        let late = |now, at| Err(Late { now: Instant::from_ps(now), at: Instant::from_ps(at) });
+        if self.is_turn {
+            self.end_turn();
+            let next = self.next[self.turn];
+            if next < self.end {
+                return late(self.last, next);
+            }
+        }
+        while !self.find_turn() {
+            let start = self.blocks.iter().copied().min().unwrap_or(NEVER);
+            if start >= before.ps() {
+                return Ok(None);
+            }
+            if start < self.end {
+                return late(self.end, start);
+            }
+            self.start = start;
+            self.end = start.saturating_add(self.window).min(before.ps());
+            self.turn = 0;
+        }
+        self.is_turn = true;
+        self.last = self.start;
+        self.node = self.lone[self.turn];
+        let is_lone = self.node != SEVERAL;
+        (self.shift, self.mask) = if is_lone { (32, 0) } else { self.of_several };
+        self.room = if is_lone { Hand::ROOM } else { HAND };
+        self.span = self.end - self.start;
+        self.first = self.first_of_heap();
+        self.foreseen = NEVER;
+        Ok(Some(self.turn))
+    }
+
+    /// The node whose turn it is, if it takes turns by itself.
+    #[inline]
+    pub(crate) fn whose_turn(&self) -> Option<u32> {
+        (self.is_turn && self.node != SEVERAL).then_some(self.node)
+    }
+
+    /// The node that has the turn to itself has something to do at an instant that was foreseen, or never. Says whether that is in
+    /// this turn; if not, it is foreseen still.
     #[inline(always)]
-    fn take_in_hand(&mut self, event: Event) -> bool {
-        if self.end - self.taken == HAND {
-            return false;
+    pub(crate) fn know(&mut self, at: Instant, lane: Lane) -> bool {
+        let is_now = at.ps() < self.end;
+        if is_now {
+            self.book_own(at, self.node, lane);
+        } else {
+            self.foreseen = self.foreseen.min(at.ps());
         }
-        let mut place = self.end;
-        while place != self.taken {
-            let before = self.hand[(place - 1) % HAND];
-            if before.key() <= event.key() {
-                break;
-            }
-            self.hand[place % HAND] = before;
-            place -= 1;
-        }
-        self.hand[place % HAND] = event;
-        self.end += 1;
-        true
+        is_now
     }
 
-    /// Takes out the next event before an instant; and the time that it must not lie before. When the turn of a neighbourhood
-    /// begins, `begin` is told which.
-    #[inline]
-    pub(crate) fn pop(
-        &mut self,
-        before: Instant,
-        mut begin: impl FnMut(&Agenda, usize),
-    ) -> Option<(Event, Instant)> {
-        loop {
-            if self.is_turn
-                && let Some(event) = self.next_of_turn()
-            {
-                let floor = std::mem::replace(&mut self.last, event.at.ps());
-                return Some((event, Instant::from_ps(floor)));
-            }
-            if !self.pass_on(before.ps()) {
-                return None;
-            }
-            begin(self, self.turn);
-        }
+    /// The first event of the heap whose turn it is, if it is within the window, as a number.
+    fn first_of_heap(&mut self) -> u64 {
+        let window = Instant::from_ps(self.start)..Instant::from_ps(self.end);
+        let first = self.heaps[self.turn].first().filter(|event| window.contains(&event.at));
+        first.map_or(NEVER, |event| self.key((event.at - window.start).ps(), event.node(), event.lane()))
     }
 
-    /// Takes out the next event of the neighbourhood whose turn it is.
-    #[inline]
-    fn next_of_turn(&mut self) -> Option<Event> {
-        let event = self.hand[self.taken % HAND];
-        if self.taken != self.end && event.key() < self.first {
-            self.taken += 1;
-            return Some(event);
+    /// Takes out the next event of [the node whose turn it is](Self::whose_turn), if that is not over: when it is, and what.
+    #[inline(always)]
+    pub(crate) fn next_of_lone(&mut self) -> Result<Option<(Instant, Lane)>, Late> {
+        let Some(key) = self.next_key() else { return Ok(None) };
+        let at = self.not_before_the_last(self.start + (key >> 32))?;
+        Ok(Some((at, Lane(key as u32))))
+    }
+
+    /// Takes out the next event of the nodes whose turn it is together, if that is not over.
+    #[inline(always)]
+    pub(crate) fn next_of_several(&mut self) -> Result<Option<Event>, Late> {
+        let Some(key) = self.next_key() else { return Ok(None) };
+        let at = self.not_before_the_last(self.start + (key >> self.shift))?;
+        Ok(Some(Event::new(at, (key >> 32) as u32 & self.mask, Lane(key as u32))))
+    }
+
+    #[inline(always)]
+    fn next_key(&mut self) -> Option<u64> {
+        let in_hand = self.hand.first();
+        if in_hand > self.first {
+            return Some(self.take_first_of_heap());
         }
-        if ((self.first >> 64) as u64) < self.to { self.next_of_heap() } else { None }
+        if in_hand == NEVER {
+            return None;
+        }
+        self.hand.drop_first();
+        Some(in_hand)
     }
 
     #[inline(never)]
-    fn next_of_heap(&mut self) -> Option<Event> {
-        let heap = &mut self.heaps[self.turn];
-        let event = heap.pop();
-        self.first = heap.first().map_or(u128::MAX, Event::key);
-        event
+    fn take_first_of_heap(&mut self) -> u64 {
+        self.heaps[self.turn].pop();
+        let next = self.first_of_heap();
+        std::mem::replace(&mut self.first, next)
     }
 
-    /// When the next event is; [`Instant::NEVER`] if there is none.
+    #[inline(always)]
+    fn not_before_the_last(&mut self, at: u64) -> Result<Instant, Late> {
+        let last = std::mem::replace(&mut self.last, at);
+        let at = Instant::from_ps(at);
+        if at.ps() < last { Err(Late { now: Instant::from_ps(last), at }) } else { Ok(at) }
+    }
+
+    /// When the next event is; [`Instant::NEVER`] if there is none. The turn of the last node must be over.
     pub(crate) fn next_at(&mut self) -> Instant {
         self.end_turn();
         let block = self.turn / BLOCK;
@@ -354,12 +466,11 @@ impl Agenda {
     }
 
     fn end_turn(&mut self) {
+        (self.span, self.first) = (0, NEVER);
         if std::mem::take(&mut self.is_turn) {
-            let heap = &mut self.heaps[self.turn];
-            for place in std::mem::replace(&mut self.taken, self.end)..self.end {
-                heap.push(self.hand[place % HAND]);
-            }
-            self.next[self.turn] = heap.first().map_or(NEVER, |event| event.at.ps());
+            debug_assert!(self.hand.len() == 0, "its turn is not over");
+            let booked = self.heaps[self.turn].first().map_or(NEVER, |event| event.at.ps());
+            self.next[self.turn] = booked.min(self.foreseen);
         }
     }
 
@@ -368,35 +479,15 @@ impl Agenda {
         hoods.copied().min().unwrap_or(NEVER)
     }
 
-    /// Gives the turn to the next neighbourhood that has an event in the window, or to the first one in the next window. `false`:
-    /// nothing is left to do before an instant.
-    #[inline(never)]
-    fn pass_on(&mut self, before: u64) -> bool {
-        self.end_turn();
-        while !self.find_turn() {
-            let start = self.blocks.iter().copied().min().unwrap_or(NEVER);
-            if start >= before {
-                return false;
-            }
-            self.from = self.to;
-            self.to = start.saturating_add(self.window).min(before);
-            self.turn = 0;
-        }
-        self.is_turn = true;
-        self.first = self.heaps[self.turn].first().map_or(u128::MAX, Event::key);
-        self.last = self.from;
-        true
-    }
-
     /// Looks for a neighbourhood with an event in the window, from the one in turn on.
     fn find_turn(&mut self) -> bool {
         while self.turn < self.next.len() {
-            if let Some(due) = self.due_in_block(self.turn, self.to) {
+            if let Some(due) = self.due_in_block(self.turn, self.end) {
                 self.turn = due;
                 return true;
             }
             let block = self.turn / BLOCK;
-            if self.blocks[block] < self.to {
+            if self.blocks[block] < self.end {
                 self.blocks[block] = self.least_of(block);
             }
             self.turn = (block + 1) * BLOCK;
@@ -439,16 +530,29 @@ mod tests {
         Lane::new(LaneKind::Arrival, index)
     }
 
+    /// Takes out the next event before an instant, whosever turn it is.
+    fn pop(agenda: &mut Agenda, before: u64) -> Result<Option<Event>, Late> {
+        loop {
+            let event = match agenda.whose_turn() {
+                Some(node) => agenda.next_of_lone()?.map(|(at, lane)| Event::new(at, node, lane)),
+                None => agenda.next_of_several()?,
+            };
+            if event.is_some() || agenda.pass_on(Instant::from_ps(before))?.is_none() {
+                return Ok(event);
+            }
+        }
+    }
+
     #[test]
     fn equal_times_leave_by_node_then_lane_whatever_the_order_of_booking() {
-        let mut agenda = Agenda::new(Hoods::one(3));
+        let mut agenda = Agenda::new(Hoods::one(3, Duration::from_us(10)));
         let at = Instant::from_ps(5_000_000);
         agenda.book(at, 2, lane(0));
         agenda.book(at, 1, lane(1));
         agenda.book(at, 1, Lane::new(LaneKind::Transmit, 0));
         agenda.book(at, 1, lane(0));
-        let order: Vec<_> = std::iter::from_fn(|| agenda.pop(Instant::NEVER, |_, _| {}))
-            .map(|(event, _)| (event.node(), event.lane()))
+        let order: Vec<_> = std::iter::from_fn(|| pop(&mut agenda, u64::MAX).unwrap())
+            .map(|event| (event.node(), event.lane()))
             .collect();
         assert_eq!(order, [(1, lane(0)), (1, lane(1)), (1, Lane::new(LaneKind::Transmit, 0)), (2, lane(0))]);
     }
@@ -461,18 +565,33 @@ mod tests {
 
     #[test]
     fn an_event_that_comes_too_late_is_told() {
+        let late = |now, at| Err(Late { now: Instant::from_ps(now), at: Instant::from_ps(at) });
+        for of in [vec![0, 1], vec![0, 0]] {
+            let new = || Agenda::new(Hoods { of: of.clone(), window: Duration::from_ps(100) });
+            let mut agenda = new();
+            for at in [50, 90] {
+                agenda.book(Instant::from_ps(at), 0, lane(0));
+                assert!(pop(&mut agenda, u64::MAX).unwrap().is_some());
+            }
+            agenda.book(Instant::from_ps(70), 0, lane(0));
+            assert_eq!(pop(&mut agenda, u64::MAX), late(90, 70), "before the last one of its node");
+
+            let mut agenda = new();
+            agenda.book(Instant::from_ps(50), 0, lane(0));
+            assert!(pop(&mut agenda, u64::MAX).unwrap().is_some());
+            agenda.book(Instant::from_ps(40), 0, lane(0));
+            assert!(pop(&mut agenda, u64::MAX).is_err(), "before the window");
+        }
         let mut agenda = Agenda::new(Hoods { of: vec![0, 1], window: Duration::from_ps(100) });
-        let is_late =
-            |popped: Option<(Event, Instant)>| popped.is_some_and(|(event, floor)| event.at < floor);
         agenda.book(Instant::from_ps(50), 0, lane(0));
         agenda.book(Instant::from_ps(60), 1, lane(0));
-        assert!(!is_late(agenda.pop(Instant::NEVER, |_, _| {})));
-        agenda.book(Instant::from_ps(40), 0, lane(0));
-        assert!(is_late(agenda.pop(Instant::NEVER, |_, _| {})), "before the last one of its node");
-        assert!(!is_late(agenda.pop(Instant::NEVER, |_, _| {})));
+        for _ in 0..2 {
+            assert!(pop(&mut agenda, u64::MAX).unwrap().is_some());
+        }
         agenda.book(Instant::from_ps(140), 0, lane(0));
-        assert!(
-            is_late(agenda.pop(Instant::NEVER, |_, _| {})),
+        assert_eq!(
+            pop(&mut agenda, u64::MAX),
+            late(150, 140),
             "in a window in which its node has had its turn"
         );
     }
@@ -484,11 +603,28 @@ mod tests {
             agenda.book(Instant::from_ps(at), node, lane(0));
         }
         let mut turns = Vec::new();
-        while agenda.pop(Instant::NEVER, |agenda, turn| turns.push((turn, agenda.turn_after(turn)))).is_some()
-        {
+        while let Some(event) = pop(&mut agenda, u64::MAX).unwrap() {
+            turns.push((event.node() as usize, agenda.turn_after(event.node() as usize)));
         }
         // The window of the first three ends at 110, that of the next two at 220.
         assert_eq!(turns, [(1, 3), (3, 70), (70, 0), (0, 190), (190, 5), (5, 5)]);
+    }
+
+    #[test]
+    fn what_was_foreseen_comes_in_its_place() {
+        let mut agenda = Agenda::new(Hoods { of: vec![0, 1], window: Duration::from_ps(100) });
+        let timer = Lane::new(LaneKind::Limiter, 0);
+        agenda.book(Instant::from_ps(30), 1, timer);
+        agenda.foresee(Instant::from_ps(20), 1);
+        assert_eq!(agenda.next_at(), Instant::from_ps(20));
+        assert_eq!(agenda.pass_on(Instant::NEVER), Ok(Some(1)));
+        for (at, wire) in [(30, 4), (20, 4), (30, 2), (500, 3)] {
+            assert_eq!(agenda.know(Instant::from_ps(at), lane(wire)), at < 120);
+        }
+        let order: Vec<_> =
+            std::iter::from_fn(|| agenda.next_of_lone().unwrap()).map(|(at, lane)| (at.ps(), lane)).collect();
+        assert_eq!(order, [(20, lane(4)), (30, lane(2)), (30, lane(4)), (30, timer)]);
+        assert_eq!(agenda.next_at(), Instant::from_ps(500));
     }
 
     /// A network of nodes that answer every event with others, drawn by what the event is: some of their own at any time, some of
@@ -500,11 +636,10 @@ mod tests {
             agenda.book(Instant::from_ps(u64::from(node * 37 % 50)), node, lane(0));
         }
         for stop in stops {
-            let stop = Instant::from_ps(*stop);
-            while let Some((event, floor)) = agenda.pop(stop, |_, _| {}) {
-                assert!(event.at >= floor && event.at < stop);
+            while let Some(event) = pop(&mut agenda, *stop).unwrap() {
+                assert!(event.at.ps() < *stop);
                 seen[event.node() as usize].push(event);
-                let mut dice = Dice::new(event.at.ps(), event.place(), 0);
+                let mut dice = Dice::new(event.at.ps(), event.place, 0);
                 // As many as there were, on the whole: half of the time one of its own, half of the time one of another's.
                 if dice.below(2) == 0 {
                     let at = event.at.ps() + 1 + dice.below(2 * lookahead);
@@ -517,7 +652,7 @@ mod tests {
                     agenda.book(Instant::from_ps(at), other, lane(event.node()));
                 }
             }
-            assert!(agenda.next_at() >= stop);
+            assert!(agenda.next_at().ps() >= *stop);
         }
         seen
     }
@@ -537,7 +672,7 @@ mod tests {
             stops.push(4 * lookahead);
             stops.sort_unstable();
             stops.retain(|stop| *stop <= 4 * lookahead);
-            let in_time = seen(Hoods::one(nodes as usize), nodes, lookahead, &[4 * lookahead]);
+            let in_time = seen(Hoods::one(nodes as usize, Duration::from_us(10)), nodes, lookahead, &[4 * lookahead]);
             let of = (0..nodes).map(|node| node % hoods.min(nodes)).collect();
             let window = Duration::from_ps((lookahead / share).max(1));
             let in_windows = seen(Hoods { of, window }, nodes, lookahead, &stops);

@@ -5,6 +5,7 @@
 
 pub(crate) mod agenda;
 mod deadlock;
+mod hand;
 mod heap;
 mod parallel;
 mod run;

@@ -1,5 +1,6 @@
 //! The loop: events in order, samples on time, invariants watched.
 
+use super::agenda::Late;
 use super::deadlock::{Circle, Lookout};
 use super::parallel;
 use crate::model::{Fault, World};
@@ -269,17 +270,12 @@ fn go(
 ) -> Result<Outcome, Halt> {
     let mut lookout = Lookout::of(plan);
     let end = Instant::START + plan.length;
-    let mut events = 0;
     let mut told = None;
     for next in Samples::of(plan) {
-        while let Some((event, floor)) = world.next_event(next) {
-            if event.at < floor {
-                return Err(Broken::TimeRanBack { now: floor, event: event.at }.into());
-            }
-            events += 1;
-            world.act(event);
+        loop {
+            world.advance(next).map_err(ran_back)?;
             if !world.has_news() {
-                continue;
+                break;
             }
             if let Some(tap) = &mut tap {
                 world.hand_over(*tap);
@@ -306,13 +302,17 @@ fn go(
             return Ok(Outcome {
                 ended: next,
                 complete: next == end,
-                events,
+                events: world.handled(),
                 frame_hops: world.hops(),
                 cell_hops: world.cell_hops(),
             });
         }
     }
     unreachable!("the last sample is at the end")
+}
+
+fn ran_back(Late { now, at }: Late) -> Broken {
+    Broken::TimeRanBack { now, event: at }
 }
 
 /// An event broke an invariant: tells what there is to tell until then, and what it is.

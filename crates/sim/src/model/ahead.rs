@@ -8,9 +8,10 @@
 
 use super::Node;
 use super::frame::Pool;
+use super::inlets::Inlets;
 use super::near::bring_near;
 use super::net::Wire;
-use crate::kernel::agenda::{Agenda, LaneKind};
+use crate::kernel::agenda::Agenda;
 
 /// So many frames under way, and what belongs to them, fill the caches near the processor.
 const MANY: u64 = 1 << 15;
@@ -40,15 +41,24 @@ impl Ahead {
         nodes: &[Node],
         agenda: &Agenda,
         wires: &[Wire],
+        inlets: &Inlets,
         pool: &Pool,
     ) {
         if self.is_of_use {
-            self.prepare_after(turn, nodes, agenda, wires, pool);
+            self.prepare_after(turn, nodes, agenda, wires, inlets, pool);
         }
     }
 
     #[inline(never)]
-    fn prepare_after(&mut self, turn: usize, nodes: &[Node], agenda: &Agenda, wires: &[Wire], pool: &Pool) {
+    fn prepare_after(
+        &mut self,
+        turn: usize,
+        nodes: &[Node],
+        agenda: &Agenda,
+        wires: &[Wire],
+        inlets: &Inlets,
+        pool: &Pool,
+    ) {
         if self.coming[0] == turn {
             self.coming.rotate_left(1);
             self.coming[3] = agenda.turn_after(self.coming[2]);
@@ -60,12 +70,10 @@ impl Ahead {
             });
         }
         let [first, second, third, fourth] = self.coming;
-        let arrivals = |node: usize| {
-            let pending = agenda.pending(node).iter().map(|event| event.lane());
-            pending.filter(|lane| lane.is(LaneKind::Arrival)).map(|lane| &wires[lane.index()])
-        };
+        let arrivals = |node: usize| inlets.busy(node).map(|wire| &wires[wire as usize]);
         nodes[fourth].bring_near();
         nodes[third].bring_contents_near();
+        inlets.bring_near(third);
         bring_near(agenda.pending(third));
         nodes[second].bring_wires_near(wires, pool);
         arrivals(second).for_each(bring_near);

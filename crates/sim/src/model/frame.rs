@@ -151,7 +151,7 @@ pub(crate) struct Pool {
 pub(crate) struct Slot {
     /// The frame.
     pub frame: Frame,
-    /// When the frame behind it on a wire reaches the end of that.
+    /// When the frame behind it on a wire reaches the end of that; never, if there is none.
     pub behind: Instant,
     next: Handle,
     /// The port by which it entered the switch it is in.
@@ -265,9 +265,10 @@ impl List {
     }
 
     /// As [`push`](Self::push), and notes in the frame before it when this one is due. Says whether there was none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_due(&mut self, pool: &mut Pool, handle: Handle, due: Instant) -> bool {
-        pool.slots[handle as usize].next = NIL;
+        let slot = &mut pool.slots[handle as usize];
+        (slot.behind, slot.next) = (Instant::NEVER, NIL);
         let is_first = self.head == NIL;
         if is_first {
             self.head = handle;
@@ -279,14 +280,14 @@ impl List {
         is_first
     }
 
-    /// Takes the first frame, and says when the next one is due, if there is one. That is brought near.
-    #[inline]
-    pub(crate) fn pop_due(&mut self, pool: &Pool) -> Option<(Handle, Option<Instant>)> {
+    /// As [`pop`](Self::pop), and shows the frame, with which it is noted when the next one is due.
+    #[inline(always)]
+    pub(crate) fn pop_due<'a>(&mut self, pool: &'a Pool) -> Option<(Handle, &'a Slot)> {
         let head = self.head()?;
         let slot = &pool.slots[head as usize];
         self.head = slot.next;
         pool.bring_near(slot.next);
-        Some((head, (slot.next != NIL).then_some(slot.behind)))
+        Some((head, slot))
     }
 
     /// Takes the first frame. The next one is brought near.

@@ -9,6 +9,7 @@ mod ahead;
 mod fabric;
 mod frame;
 mod host;
+mod inlets;
 mod near;
 mod net;
 pub(crate) mod octets;
@@ -18,9 +19,9 @@ mod ring;
 pub(crate) mod stream;
 mod switch;
 
-use crate::kernel::agenda::{Event, Hoods, Lane, LaneKind};
+use crate::kernel::agenda::{Hoods, Lane, LaneKind, Late};
 use crate::scenario::plan::{Discovery, LinkId, Plan, SwitchId, What};
-use crate::topology::cut::{Cut, hoods};
+use crate::topology::cut::{Cut, hoods, one_hood};
 use crate::topology::routing::Routes;
 use ahead::Ahead;
 use fabric::{Mesh, Passed, Router};
@@ -104,7 +105,7 @@ impl World {
 
     /// The same, with events in the order of time, whosever they are.
     pub(crate) fn in_order(plan: &Plan, seed: u64) -> World {
-        World::build(plan, seed, Hoods::one(plan.node_count()), None)
+        World::build(plan, seed, one_hood(plan), None)
     }
 
     /// The part `own` of the network.
@@ -219,29 +220,60 @@ impl World {
         }
     }
 
-    /// The next event before an instant, if there is one; and the time that it must not lie before.
-    #[inline]
-    pub(crate) fn next_event(&mut self, before: Instant) -> Option<(Event, Instant)> {
-        let World { nodes, ahead, .. } = self;
-        let Net { agenda, wires, pool, .. } = &mut self.net;
-        agenda.pop(before, |agenda, turn| ahead.prepare(turn, nodes, agenda, wires, pool))
+    /// Lets nodes act on what happens before an instant, until all have or there is [news](Self::has_news).
+    ///
+    /// # Errors
+    /// If an event lies before one that its node has seen.
+    pub(crate) fn advance(&mut self, before: Instant) -> Result<(), Late> {
+        loop {
+            match self.net.agenda.whose_turn() {
+                Some(node) => self.act_alone(node)?,
+                None => self.act_together()?,
+            }
+            if self.net.has_news {
+                return Ok(());
+            }
+            let Some(turn) = self.net.pass_on(before)? else { return Ok(()) };
+            let Net { agenda, wires, inlets, pool, .. } = &self.net;
+            self.ahead.prepare(turn, &self.nodes, agenda, wires, inlets, pool);
+        }
     }
 
-    /// Lets a node act on its event.
-    #[inline]
-    pub(crate) fn act(&mut self, event: Event) {
-        self.net.now = event.at;
-        self.net.acting = event.place();
-        let (node, lane) = (event.node(), event.lane());
-        if lane.is(LaneKind::Change) {
-            return self.change(node, lane.index());
+    /// Lets the node act that has the turn to itself, until it is over or there is news.
+    fn act_alone(&mut self, node: u32) -> Result<(), Late> {
+        loop {
+            let net = &mut self.net;
+            let change = match &mut self.nodes[node as usize] {
+                Node::Switch(switch) => take_turn(node, net, |lane, net| switch.on_event(lane, net)),
+                Node::Host(host) => take_turn(node, net, |lane, net| host.on_event(lane, net)),
+                Node::Router(router) => take_turn(node, net, |lane, net| router.on_event(lane, net)),
+                Node::Elsewhere => unreachable!("{ELSEWHERE}"),
+            };
+            match change? {
+                Some(number) => self.change(node, number),
+                None => return Ok(()),
+            }
         }
-        match &mut self.nodes[node as usize] {
-            Node::Switch(switch) => switch.on_event(lane, &mut self.net),
-            Node::Host(host) => host.on_event(lane, &mut self.net),
-            Node::Router(router) => router.on_event(lane, &mut self.net),
-            Node::Elsewhere => unreachable!("{ELSEWHERE}"),
+    }
+
+    /// Lets the nodes act that have the turn together, in the order of time, until it is over or there is news.
+    fn act_together(&mut self) -> Result<(), Late> {
+        while !self.net.has_news
+            && let Some(event) = self.net.next_of_several()?
+        {
+            let (node, lane) = (event.node(), event.lane());
+            if lane.is(LaneKind::Change) {
+                self.change(node, lane.index());
+                continue;
+            }
+            match &mut self.nodes[node as usize] {
+                Node::Switch(switch) => switch.on_event(lane, &mut self.net),
+                Node::Host(host) => host.on_event(lane, &mut self.net),
+                Node::Router(router) => router.on_event(lane, &mut self.net),
+                Node::Elsewhere => unreachable!("{ELSEWHERE}"),
+            }
         }
+        Ok(())
     }
 
     /// How long the nodes' turns are.
@@ -277,6 +309,11 @@ impl World {
     /// When the last sample was taken.
     pub(crate) fn sampled(&self) -> Instant {
         self.sampled
+    }
+
+    /// Events handled so far.
+    pub(crate) fn handled(&self) -> u64 {
+        self.net.handled
     }
 
     /// Frames carried over links so far.
@@ -584,6 +621,25 @@ impl World {
             sink.flow(net.flow_entity(flow as u32), totals);
         }
     }
+}
+
+/// Lets a node act on its events until its turn is over or there is news. If the scenario changes something, that is where it
+/// stops, and what it says.
+#[inline(always)]
+fn take_turn(
+    node: u32,
+    net: &mut Net,
+    mut on_event: impl FnMut(Lane, &mut Net),
+) -> Result<Option<usize>, Late> {
+    while !net.has_news
+        && let Some(lane) = net.next_of_lone(node)?
+    {
+        if lane.is(LaneKind::Change) {
+            return Ok(Some(lane.index()));
+        }
+        on_event(lane, net);
+    }
+    Ok(None)
 }
 
 /// Whether a flow begins or ends in this part, or lost a frame here.

@@ -8,14 +8,15 @@ use super::Fault;
 use super::fabric::Mesh;
 use super::frame::{Body, Frame, Handle, List, Pool};
 use super::host::transport::Receiving;
+use super::inlets::{BOOKED, Inlets};
 use super::octets::{self, Captures};
 use super::parcel::{HERE, Load, Parcel};
-use crate::kernel::agenda::{Agenda, Hoods, Lane, LaneKind};
+use crate::kernel::agenda::{Agenda, Event, Hoods, Lane, LaneKind, Late};
 use crate::scenario::plan::{Completion, NodeId, Plan, Scheme, SwitchId};
 use crate::scenario::plan_isolation::announced;
 use quell_proto::control::dcqcn::NotificationPoint;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
-use quell_record::{EntityId, Event, EventKind, Tap};
+use quell_record::{EntityId, Event as Recorded, EventKind, Tap};
 
 /// The state that all nodes of a run (or of one part of it) share.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(crate) struct Net {
     pub agenda: Agenda,
     /// One a direction of each link: `2 * link + end`, where `end` is the sending one.
     pub wires: Vec<Wire>,
+    /// Where they end, as far as arrivals are not booked.
+    pub inlets: Inlets,
     /// The frames.
     pub pool: Pool,
     /// The inside of the fabric; empty where there is none.
@@ -58,13 +61,15 @@ pub(crate) struct Net {
     /// What the last sample saw of each flow, where flows are sampled.
     pub sampled: Vec<Sampled>,
     /// Events not yet handed to the recording.
-    pub events: Vec<Event>,
+    pub events: Vec<Recorded>,
     /// For each of them, the node and lane it came from: events of one instant are recorded in that order.
     pub origins: Vec<u64>,
     /// The node and lane that act now.
     pub acting: u64,
     /// What goes to other parts of the network, by part.
     parcels: Vec<Vec<Parcel>>,
+    /// Events handled so far.
+    pub handled: u64,
     /// Frames carried over links so far.
     pub hops: u64,
     /// The first invariant that broke.
@@ -104,6 +109,8 @@ pub(crate) struct Wire {
     pub to_port: u16,
     /// The part it leads to.
     part: u16,
+    /// The inlet it ends at, or [`BOOKED`].
+    inlet: u32,
     flight: List,
 }
 
@@ -242,9 +249,16 @@ impl Net {
                     to_node,
                     to_port,
                     part: HERE,
+                    inlet: BOOKED,
                     flight: List::default(),
                 });
             }
+        }
+        let agenda = Agenda::new(hoods);
+        let ends: Vec<u32> = wires.iter().map(|wire: &Wire| wire.to_node).collect();
+        let (inlets, inlet_of) = Inlets::new(plan.node_count(), &ends, &agenda);
+        for (wire, inlet) in wires.iter_mut().zip(inlet_of) {
+            wire.inlet = inlet;
         }
         let class_of = |priority: Priority| {
             let class = classes.iter().position(|class| *class == priority);
@@ -288,8 +302,9 @@ impl Net {
         }
         Net {
             now: Instant::START,
-            agenda: Agenda::new(hoods),
+            agenda,
             wires,
+            inlets,
             pool: Pool::default(),
             mesh: Mesh::default(),
             overhead: plan.overhead.get(),
@@ -315,6 +330,7 @@ impl Net {
             origins: Vec::new(),
             acting: 0,
             parcels: Vec::new(),
+            handled: 0,
             hops: 0,
             fault: None,
             check_octets: plan.wire_check,
@@ -360,12 +376,50 @@ impl Net {
     }
 
     /// A frame is on a wire that ends here.
-    #[inline]
+    #[inline(always)]
     fn put_on(&mut self, wire: u32, handle: Handle, due: Instant) {
         let way = &mut self.wires[wire as usize];
         if way.flight.push_due(&mut self.pool, handle, due) {
-            self.agenda.book(due, way.to_node, Lane::new(LaneKind::Arrival, wire));
+            if way.inlet == BOOKED {
+                self.agenda.book(due, way.to_node, Lane::new(LaneKind::Arrival, wire));
+            } else {
+                self.inlets.expect(way.inlet, due);
+                self.agenda.foresee(due, way.to_node);
+            }
         }
+    }
+
+    /// Gives the turn to the next neighbourhood that has something to do before an instant. Says which one, if there is one.
+    #[inline]
+    pub(crate) fn pass_on(&mut self, before: Instant) -> Result<Option<usize>, Late> {
+        let turn = self.agenda.pass_on(before)?;
+        if let Some(node) = self.agenda.whose_turn() {
+            let Net { agenda, wires, inlets, pool, .. } = self;
+            inlets.collect(node, agenda, wires, pool);
+        }
+        Ok(turn)
+    }
+
+    /// The next event of the node that has the turn to itself, which acts on it now.
+    #[inline(always)]
+    pub(crate) fn next_of_lone(&mut self, node: u32) -> Result<Option<Lane>, Late> {
+        let next = self.agenda.next_of_lone()?;
+        Ok(next.map(|(at, lane)| self.begin(Event::new(at, node, lane)).lane()))
+    }
+
+    /// The next event of the nodes that have the turn together; its node acts on it now.
+    #[inline(always)]
+    pub(crate) fn next_of_several(&mut self) -> Result<Option<Event>, Late> {
+        let next = self.agenda.next_of_several()?;
+        Ok(next.map(|event| self.begin(event)))
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, event: Event) -> Event {
+        self.now = event.at;
+        self.acting = event.place();
+        self.handled += 1;
+        event
     }
 
     /// Keeps only the part `own` of the network here; the rest is reached by parcels. `part_of` has an entry for each node.
@@ -413,17 +467,22 @@ impl Net {
         }
     }
 
-    /// Takes the frame that arrives now off the wire, and books the arrival of the one behind it. Says by which port it came.
+    /// Takes the frame that arrives now off the wire, and books the arrival of the one behind it where that is to be. Says by which port
+    /// it came.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, wire: u32) -> (Handle, usize) {
+    pub(crate) fn arrive(&mut self, wire: u32) -> (Handle, Frame, usize) {
         let way = &mut self.wires[wire as usize];
-        let (handle, next) =
-            way.flight.pop_due(&self.pool).expect("an arrival is booked only for a frame on the wire");
-        let (node, port) = (way.to_node, usize::from(way.to_port));
-        if let Some(due) = next {
-            self.agenda.book_in_turn(due, node, Lane::new(LaneKind::Arrival, wire));
+        let first = way.flight.pop_due(&self.pool);
+        let (handle, slot) = first.expect("an arrival is foreseen only for a frame on the wire");
+        let (frame, next, lane) = (slot.frame, slot.behind, Lane::new(LaneKind::Arrival, wire));
+        if way.inlet != BOOKED {
+            if !self.agenda.know(next, lane) {
+                self.inlets.expect(way.inlet, next);
+            }
+        } else if next != Instant::NEVER {
+            self.agenda.book_own(next, way.to_node, lane);
         }
-        (handle, port)
+        (handle, frame, usize::from(way.to_port))
     }
 
     /// The node that sends on a wire.
@@ -487,7 +546,7 @@ impl Net {
                 let took = self.now - std::mem::replace(&mut step.since, self.now);
                 let took = i64::try_from(took.ps()).unwrap_or(i64::MAX);
                 let entity = EntityId(4 * self.links * self.data_count as u32 + 2 * self.routers + flow);
-                self.events.push(Event {
+                self.events.push(Recorded {
                     at: self.now,
                     entity,
                     kind: EventKind::Iteration,
@@ -500,16 +559,24 @@ impl Net {
         }
     }
 
-    /// The flows on which a frame of this flow is sent: all of its group, or itself.
-    #[inline]
-    pub(crate) fn sent_on(&self, flow: u32) -> std::ops::Range<u32> {
+    /// Counts a frame in the sending half of every flow that it is sent on: its own, or all of its group.
+    #[inline(always)]
+    pub(crate) fn count_sending(&mut self, flow: u32, count: impl Fn(&mut Sent)) {
         if self.groups.is_empty() {
-            return flow..flow + 1;
+            count(&mut self.sent[flow as usize]);
+        } else {
+            self.count_group(flow, count);
         }
-        match self.flows[flow as usize].group {
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_group(&mut self, flow: u32, count: impl Fn(&mut Sent)) {
+        let members = match self.flows[flow as usize].group {
             None => flow..flow + 1,
             Some(group) => self.groups[group as usize].clone(),
-        }
+        };
+        self.sent[members.start as usize..members.end as usize].iter_mut().for_each(count);
     }
 
     /// The place of a class among the data priorities; `None` for notifications.
@@ -577,7 +644,7 @@ impl Net {
 
     fn note(&mut self, entity: EntityId, kind: EventKind, flow: Option<u32>, value: i64) {
         let flow = flow.map(|flow| self.flow_entity(flow));
-        self.events.push(Event { at: self.now, entity, kind, flow, value, cause: None });
+        self.events.push(Recorded { at: self.now, entity, kind, flow, value, cause: None });
         self.origins.push(self.acting);
     }
 

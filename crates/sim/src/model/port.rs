@@ -110,10 +110,10 @@ impl Sender {
         self.free_at() <= now
     }
 
-    /// Whether a frame of a class that came now could begin at once, with none of the port's own before it.
-    #[inline]
-    pub(crate) fn is_idle(&self, class: usize, now: Instant) -> bool {
-        self.up && self.busy_until <= now && self.held & (1 << class) == 0 && self.control.is_empty()
+    /// Whether a frame that came now could begin at once, with nothing before it, and nothing held.
+    #[inline(always)]
+    pub(crate) fn is_idle(&self, now: Instant) -> bool {
+        self.ready | self.held == 0 && self.up && self.busy_until <= now && self.control.is_empty()
     }
 
     /// Octets of a class that are being sent.
@@ -124,7 +124,7 @@ impl Sender {
     }
 
     /// Books the next look for a frame, unless an earlier one is booked.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn look_at(&mut self, at: Instant, net: &mut Net) {
         if at < self.booked {
             self.booked = at;
@@ -157,7 +157,7 @@ impl Sender {
     }
 
     /// Puts a frame of data on the wire.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_data(&mut self, handle: Handle, length: u16, class: u8, net: &mut Net) {
         self.send_of_queue(handle, length, class, net);
         let count = self.carried_of(usize::from(class));
@@ -176,6 +176,7 @@ impl Sender {
     }
 
     /// When a port that is served slower than its wire is done with so many octets that it begins now.
+    #[inline(never)]
     fn served_by(&self, octets: u64, net: &Net) -> Instant {
         self.service.as_ref().map_or(net.now, |service| net.now + service.time_for(octets))
     }

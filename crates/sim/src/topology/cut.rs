@@ -55,7 +55,7 @@ pub(crate) fn hoods(plan: &Plan) -> Hoods {
     let nodes = plan.node_count();
     let lines = lines(plan);
     if lines.len() <= FEW_LINKS {
-        return Hoods::one(nodes);
+        return one_hood(plan);
     }
     let mut groups = Groups::new(nodes);
     for line in lines.iter().filter(|line| line.soonest == Duration::ZERO) {
@@ -68,9 +68,21 @@ pub(crate) fn hoods(plan: &Plan) -> Hoods {
     let wires = lines.iter().filter(|line| leaders[line.ends[0]] != leaders[line.ends[1]]);
     match wires.map(|line| line.soonest).chain(plan.mail_latencies()).min() {
         Some(window) if window > Duration::ZERO => Hoods { of, window },
-        _ => Hoods::one(nodes),
+        _ => one_hood(plan),
     }
 }
+
+/// All nodes together, so that events come in the order of time. Their windows are as long as some dozens of frames take on the
+/// fastest link, which is less than most timers do.
+pub(crate) fn one_hood(plan: &Plan) -> Hoods {
+    let fastest = plan.links.iter().map(|link| link.rate.time_for(LONGEST)).min();
+    let window =
+        fastest.map_or(Duration::from_us(10), |frame| Duration::from_ps(FRAMES_A_WINDOW * frame.ps()));
+    Hoods::one(plan.node_count(), window)
+}
+
+const LONGEST: Bytes = Bytes::new(1500);
+const FRAMES_A_WINDOW: u64 = 64;
 
 /// A link as a cut sees it.
 struct Line {

@@ -5,7 +5,7 @@
 //!
 //! While it runs, a source is one small process, drawn lazily. It has no events of its own while it only offers frames: its adapter asks for what has come so far
 //! whenever it looks for a frame to send. A new pattern is a variant of
-//! [`Pattern`](crate::scenario::plan::Pattern) and an arm of [`Arrivals::advance`].
+//! [`Pattern`](crate::scenario::plan::Pattern) and an arm of [`Arrivals::draw`].
 
 pub mod collective;
 pub mod flows;
@@ -26,6 +26,8 @@ pub(crate) struct Arrivals {
     dice: Dice,
     /// When the next frame comes; [`Instant::NEVER`] for none, or for one that waits for something else.
     next: Instant,
+    /// How much later the one after it comes, where that is always the same.
+    interval: Option<Duration>,
     stop: Instant,
     /// For on/off sources: whether it is on, and until when.
     on: bool,
@@ -42,6 +44,11 @@ impl Arrivals {
             is_greedy: matches!(pattern, Pattern::Greedy | Pattern::OnOff { interval: None, .. }),
             dice,
             next: start,
+            interval: match pattern {
+                Pattern::Constant { interval } => Some(interval),
+                Pattern::OnOff { interval, .. } => interval,
+                Pattern::Greedy | Pattern::Bernoulli { .. } | Pattern::Poisson { .. } => None,
+            },
             stop,
             on: true,
             toggles: Instant::NEVER,
@@ -101,12 +108,20 @@ impl Arrivals {
     }
 
     /// Moves on to the frame after the next.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self) {
+        match self.interval {
+            Some(interval) => self.next = self.next + interval,
+            None => self.draw(),
+        }
+    }
+
+    /// Draws when the frame after the next comes.
+    #[inline(never)]
+    fn draw(&mut self) {
         self.next = match self.pattern {
-            Pattern::Greedy | Pattern::OnOff { interval: None, .. } => Instant::NEVER,
-            Pattern::Constant { interval } => self.next + interval,
-            Pattern::OnOff { interval: Some(interval), .. } => self.next + interval,
+            // What a greedy source gives next waits for its last; the others have an interval.
+            Pattern::Greedy | Pattern::OnOff { .. } | Pattern::Constant { .. } => Instant::NEVER,
             Pattern::Bernoulli { slot, .. } => {
                 let empty = libm::floor(libm::log(uniform(&mut self.dice)) * self.per_slot);
                 self.next + Duration::from_ps(slot.ps() * (1 + float_to_ps(empty)))

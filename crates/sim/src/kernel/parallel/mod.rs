@@ -141,8 +141,6 @@ struct Part<'a> {
     world: World,
     /// What was collected.
     mail: Vec<Parcel>,
-    /// Events handled.
-    events: u64,
     /// Steps since the last event.
     idle: u32,
 }
@@ -154,7 +152,6 @@ impl<'a> Part<'a> {
             part,
             world: World::part(shared.plan, shared.seed, shared.cut, part as u16),
             mail: Vec::new(),
-            events: 0,
             idle: 0,
         }
     }
@@ -213,10 +210,10 @@ impl<'a> Part<'a> {
 
     /// Handles what there is before an instant, or a good part of it, posts what it sends, and says so.
     fn step(&mut self, until: Instant) -> Option<()> {
-        let before = self.events;
+        let before = self.world.handled();
         let mut next = self.world.next_at();
         // Whole windows: in the midst of one, some node has not begun yet, and the others of the network may not go on.
-        while next < until && self.events - before < EVENTS_A_STEP {
+        while next < until && self.world.handled() - before < EVENTS_A_STEP {
             let end = next.ps().saturating_add(self.world.window().ps());
             self.handle_until(until.min(Instant::from_ps(end)))?;
             next = self.world.next_at();
@@ -225,7 +222,7 @@ impl<'a> Part<'a> {
             inbox.post(parcels);
         }
         self.shared.clocks.set(self.part, until.min(next).ps());
-        self.idle = if self.events == before { self.idle + 1 } else { 0 };
+        self.idle = if self.world.handled() == before { self.idle + 1 } else { 0 };
         if self.idle >= IDLE_STEPS {
             self.idle = 0;
             self.shared.is_called.store(true, Ordering::Relaxed);
@@ -235,17 +232,8 @@ impl<'a> Part<'a> {
 
     /// Handles everything before an instant.
     fn handle_until(&mut self, until: Instant) -> Option<()> {
-        while let Some((event, floor)) = self.world.next_event(until) {
-            if event.at < floor {
-                return None;
-            }
-            self.events += 1;
-            self.world.act(event);
-            if self.world.fault().is_some() {
-                return None;
-            }
-        }
-        Some(())
+        self.world.advance(until).ok()?;
+        self.world.fault().is_none().then_some(())
     }
 
     /// Takes in what others have sent.
@@ -283,7 +271,7 @@ impl<'a> Part<'a> {
         }
         self.world.sample_values(at, &mut said);
         said.fault = self.world.fault().cloned();
-        (said.handled, said.hops) = (self.events, [self.world.hops(), self.world.cell_hops()]);
+        (said.handled, said.hops) = (self.world.handled(), [self.world.hops(), self.world.cell_hops()]);
         if is_last {
             self.world.finish(&mut said);
         }

@@ -262,17 +262,18 @@ impl Host {
     }
 
     /// An event of this host has come.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_event(&mut self, lane: Lane, net: &mut Net) {
         if lane.is(LaneKind::Arrival) {
             return self.on_arrival(lane.index() as u32, net);
         }
-        match lane.kind() {
-            LaneKind::Transmit => {
-                if self.sender.looks_now(net.now) {
-                    self.look_if_free(net);
-                }
+        if lane.is(LaneKind::Transmit) {
+            if self.sender.looks_now(net.now) {
+                self.look_if_free(net);
             }
+            return;
+        }
+        match lane.kind() {
             LaneKind::PauseExpiry => {
                 if self.sender.on_expiry(net) {
                     self.on_resumed(net);
@@ -295,7 +296,7 @@ impl Host {
                     self.begin_transfers(net);
                 }
             }
-            LaneKind::Arrival => unreachable!("seen to above"),
+            LaneKind::Arrival | LaneKind::Transmit => unreachable!("seen to above"),
             LaneKind::Change
             | LaneKind::Cell
             | LaneKind::Message
@@ -310,8 +311,7 @@ impl Host {
     }
 
     fn on_arrival(&mut self, wire: u32, net: &mut Net) {
-        let (handle, _) = net.arrive(wire);
-        let frame = net.pool.get(handle).frame;
+        let (handle, frame, _) = net.arrive(wire);
         if let Body::Data { tag, .. } = frame.body {
             if tag == MARKED && self.answers.is_some() {
                 self.return_mark(frame.flow, net);
@@ -550,12 +550,11 @@ impl Host {
             for queue in [Some(own), shared].into_iter().flatten() {
                 if let Some(handle) = self.queues[queue].withdraw_last(&mut net.pool, flow) {
                     let length = u64::from(net.pool.get(handle).frame.length);
-                    for member in net.sent_on(flow) {
-                        let sent = &mut net.sent[member as usize];
+                    net.count_sending(flow, |sent| {
                         sent.offered -= length;
                         // The number of the frame goes to the next one, so that none seems lost.
                         sent.frames -= 1;
-                    }
+                    });
                     if let Some(left) = &mut self.sources[number].left {
                         *left += length;
                     }
@@ -590,13 +589,16 @@ impl Host {
     }
 
     /// The port is free: send what may go, and book the next look.
+    #[inline(always)]
     fn look(&mut self, net: &mut Net) {
         if !self.sender.up {
             return;
         }
         if let Some(handle) = self.sender.control.pop(&net.pool) {
             self.sender.send(handle, net);
-        } else if !self.let_pass(net) {
+        } else if self.let_pass(net) {
+            return self.look_for_offers(net);
+        } else {
             self.pull(net);
             if let Some((class, queue)) = self.choose(net) {
                 self.send_from(class, queue, net);
@@ -607,7 +609,7 @@ impl Host {
 
     /// Sends the frame that is offered now, if it is the only one and nothing holds, limits or counts what waits. That gives what
     /// waiting for no time would give, for half of the work.
-    #[inline]
+    #[inline(always)]
     fn let_pass(&mut self, net: &mut Net) -> bool {
         let [Reverse((at, number)), others @ ..] = self.due.as_slice() else { return false };
         let (at, number) = (*at, *number);
@@ -629,12 +631,19 @@ impl Host {
         }
         if let Some(Offered { handle, queue, flow, length, class }) = self.offer(number as usize, at, net) {
             self.waiting.served(usize::from(class), queue as usize);
-            for member in net.sent_on(flow) {
-                net.sent[member as usize].bytes += u64::from(length);
-            }
+            net.count_sending(flow, |sent| sent.bytes += u64::from(length));
             self.sender.send_data(handle, length, class, net);
         }
         true
+    }
+
+    /// Books the next look where nothing waits or is held, when a source offers something.
+    #[inline(always)]
+    fn look_for_offers(&mut self, net: &mut Net) {
+        if let Some(Reverse((at, _))) = self.due.peek() {
+            let free = self.sender.busy_until.max(net.now);
+            self.sender.look_at(free.max(*at), net);
+        }
     }
 
     /// The queue that goes next: of the class whose turn it is among those that have one ready, in turn within it.
@@ -681,9 +690,7 @@ impl Host {
         };
         let Frame { flow, length, class: of_class, .. } = net.pool.get(handle).frame;
         self.waiting.served(class, queue);
-        for member in net.sent_on(flow) {
-            net.sent[member as usize].bytes += u64::from(length);
-        }
+        net.count_sending(flow, |sent| sent.bytes += u64::from(length));
         let path = self.path(flow);
         if let Some((held, _)) = &mut self.full
             && !is_repeated
@@ -732,7 +739,7 @@ impl Host {
     }
 
     /// Books the next instant at which a frame may be ready.
-    #[inline]
+    #[inline(always)]
     fn look_again(&mut self, net: &mut Net) {
         if !self.sender.up {
             return;
@@ -820,7 +827,7 @@ impl Host {
     }
 
     /// The source that was due first is due again later, or never.
-    #[inline]
+    #[inline(always)]
     fn put_off(&mut self, number: u32, next: Instant) {
         if next == Instant::NEVER {
             self.due.pop();
@@ -830,7 +837,7 @@ impl Host {
     }
 
     /// A source offers a frame, born at `at`, and it waits for its turn.
-    #[inline]
+    #[inline(never)]
     fn give(&mut self, number: usize, at: Instant, net: &mut Net) {
         let Some(Offered { handle, queue, flow, class, .. }) = self.offer(number, at, net) else { return };
         self.queues[queue as usize].push(&mut net.pool, handle);
@@ -840,7 +847,7 @@ impl Host {
     }
 
     /// A source offers a frame, born at `at`, unless its message is complete.
-    #[inline]
+    #[inline(always)]
     fn offer(&mut self, number: usize, at: Instant, net: &mut Net) -> Option<Offered> {
         let source = &mut self.sources[number];
         if source.arrivals.is_greedy() && !source.arrivals.gives(net.now) {
@@ -875,11 +882,10 @@ impl Host {
         let sequence = net.sent[flow as usize].frames;
         let is_counted = source.counted > 0;
         source.counted -= u64::from(is_counted);
-        for member in net.sent_on(flow) {
-            let sent = &mut net.sent[member as usize];
+        net.count_sending(flow, |sent| {
             sent.offered += if is_counted { 0 } else { u64::from(length) };
             sent.frames += 1;
-        }
+        });
         let Path { to, class, queue, .. } = self.path(flow);
         let frame = Frame { born: at, flow, to, body: Body::Data { sequence, tag: UNTAGGED }, length, class };
         let queue = match self.queueing {

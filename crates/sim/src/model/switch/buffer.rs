@@ -94,7 +94,7 @@ impl Waiting {
     }
 
     /// Lets a frame wait for its output.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(
         &mut self,
         handle: Handle,
@@ -295,7 +295,7 @@ impl Virtual {
 
 impl Switch {
     /// Whether a frame of data fits; if not, where it is lost.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find_room(&self, frame: &Frame, input: usize, output: usize, net: &Net) -> Result<(), At> {
         let length = u64::from(frame.length);
         let class = frame.class as usize;

@@ -120,12 +120,12 @@ impl Switch {
     pub(super) fn on_crossed(&mut self, port: usize, net: &mut Net) {
         let Some(crossing) = &mut self.crossing else { return };
         let flight = &mut crossing.paths[port].flight;
-        let (handle, next) =
+        let (handle, slot) =
             flight.pop_due(&net.pool).expect("a crossing is booked only for a frame on its way");
-        if let Some(due) = next {
-            net.agenda.book(due, self.node, Lane::new(LaneKind::Crossing, port as u32));
+        if slot.behind != Instant::NEVER {
+            net.agenda.book(slot.behind, self.node, Lane::new(LaneKind::Crossing, port as u32));
         }
-        crossing.inside -= u64::from(net.pool.get(handle).frame.length);
+        crossing.inside -= u64::from(slot.frame.length);
         self.reach_output(handle, port, net);
     }
 

@@ -221,18 +221,19 @@ impl Switch {
     }
 
     /// An event of this switch has come.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_event(&mut self, lane: Lane, net: &mut Net) {
         let index = lane.index();
         if lane.is(LaneKind::Arrival) {
             return self.on_arrival(index as u32, net);
         }
-        match lane.kind() {
-            LaneKind::Transmit => {
-                if self.ports[index].sender.looks_now(net.now) {
-                    self.look_if_free(index, net);
-                }
+        if lane.is(LaneKind::Transmit) {
+            if self.ports[index].sender.looks_now(net.now) {
+                self.look_if_free(index, net);
             }
+            return;
+        }
+        match lane.kind() {
             LaneKind::PauseExpiry => {
                 if self.ports[index].sender.on_expiry(net) {
                     self.look_if_free(index, net);
@@ -247,7 +248,7 @@ impl Switch {
             LaneKind::Cell => self.on_cell(index, net),
             LaneKind::Message => self.on_message(Mail::of(index), net),
             LaneKind::Outlet => self.on_outlet(net),
-            LaneKind::Arrival => unreachable!("seen to above"),
+            LaneKind::Arrival | LaneKind::Transmit => unreachable!("seen to above"),
             LaneKind::Change
             | LaneKind::Source
             | LaneKind::Reaction
@@ -259,13 +260,20 @@ impl Switch {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_arrival(&mut self, wire: u32, net: &mut Net) {
-        let (handle, port) = net.arrive(wire);
-        let frame = &net.pool.get(handle).frame;
+        let (handle, frame, port) = net.arrive(wire);
         if self.lets_pass && matches!(frame.body, Body::Data { .. }) {
-            return self.let_pass(handle, port, net);
+            self.let_pass(handle, &frame, port, net);
+        } else {
+            self.take(handle, port, net);
         }
+    }
+
+    /// A frame came in by a port.
+    #[inline(never)]
+    fn take(&mut self, handle: Handle, port: usize, net: &mut Net) {
+        let frame = &net.pool.get(handle).frame;
         match frame.body {
             Body::Pause { .. } | Body::Pfc { .. } | Body::Lldp { .. } if !self.ports[port].sender.up => {
                 net.pool.free(handle);
@@ -319,7 +327,7 @@ impl Switch {
     }
 
     /// Finds room for a frame and lets it wait for an output.
-    #[inline]
+    #[inline(never)]
     fn take_in_for(&mut self, handle: Handle, input: usize, output: usize, net: &mut Net) {
         let mut frame = net.pool.get(handle).frame;
         let mut class = frame.class as usize;
@@ -370,9 +378,9 @@ impl Switch {
 
     /// Puts a frame of data on its output's wire at once if nothing is before it and nobody watches what it passes by.
     /// That gives what waiting for no time would give, for a third of the work.
-    #[inline]
-    fn let_pass(&mut self, handle: Handle, input: usize, net: &mut Net) {
-        let Frame { flow, to, length: octets, class: of_class, .. } = net.pool.get(handle).frame;
+    #[inline(always)]
+    fn let_pass(&mut self, handle: Handle, frame: &Frame, input: usize, net: &mut Net) {
+        let Frame { flow, to, length: octets, class: of_class, .. } = *frame;
         let (class, length) = (usize::from(of_class), u64::from(octets));
         self.books.received += length;
         let Some(output) = self.output_towards(to, flow) else {
@@ -380,8 +388,7 @@ impl Switch {
         };
         let [into, out_of] = [input, output].map(|port| port * self.classes + class);
         let (sender, held) = (&self.ports[output].sender, self.inputs[into].meter.level());
-        let goes = sender.ready == 0
-            && sender.is_idle(class, net.now)
+        let goes = sender.is_idle(net.now)
             && length <= self.quiet.output
             && (held + length <= self.quiet.input
                 || self.inputs[into].ignores_up_to() >= length
