@@ -401,11 +401,19 @@ impl Sink for Recorder<'_> {
         self.disk.sample(entity, quantity, value);
     }
 
+    fn end_samples(&mut self) {
+        self.disk.end_samples();
+    }
+
     fn event(&mut self, event: Event) {
         self.disk.event(event);
     }
 
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
         self.disk.flow(flow, totals);
+    }
+
+    fn all_said(&mut self) {
+        self.disk.all_said();
     }
 }

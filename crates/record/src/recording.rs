@@ -140,8 +140,9 @@ pub struct Memory {
     events: Vec<Event>,
     flows: Vec<(EntityId, FlowTotals)>,
     table: Table,
-    /// What was said last, and is in no series yet.
+    /// What was said last, and is in no series yet; and before that, what another sink was told.
     rows: Rows,
+    told: Vec<Rows>,
     /// None if another sink takes the digest.
     digester: Option<Digester>,
 }
@@ -165,6 +166,7 @@ impl Memory {
             events: Vec::new(),
             flows: Vec::new(),
             rows: Rows::default(),
+            told: Vec::new(),
             digester: None,
         }
     }
@@ -180,6 +182,7 @@ impl Memory {
     pub(crate) fn finish_with(mut self, complete: bool, digest: Digest) -> Recording {
         self.end_row();
         self.keep_rows();
+        self.keep_told();
         Recording {
             catalog: self.catalog,
             times: self.times,
@@ -194,7 +197,7 @@ impl Memory {
 
     fn end_row(&mut self) {
         if let Some(others) = self.rows.end_row(self.digester.as_mut()) {
-            self.keep(&others);
+            self.turn(&others, 0);
         }
         if self.rows.times().len() >= Self::ROWS || self.rows.count() >= Self::VALUES {
             self.keep_rows();
@@ -203,7 +206,7 @@ impl Memory {
 
     fn keep_rows(&mut self) {
         let rows = std::mem::take(&mut self.rows);
-        self.keep(&rows);
+        self.turn(&rows, 0);
         self.rows = rows;
         self.rows.clear();
     }
@@ -218,9 +221,27 @@ impl Memory {
         self.flows.extend_from_slice(flows);
     }
 
-    /// Turns rows into series.
-    pub(crate) fn keep(&mut self, rows: &Rows) {
-        self.table.push(self.times.len(), rows);
+    /// Adds rows, likewise. They are left as they are until there are many: a series that grows by one value at a time is copied again
+    /// and again, and there are tens of thousands.
+    pub(crate) fn keep(&mut self, rows: Rows) {
+        self.told.push(rows);
+        let sum = |of: fn(&Rows) -> usize| self.told.iter().map(of).sum::<usize>();
+        if sum(|rows| rows.times().len()) >= Self::ROWS || sum(Rows::count) >= Self::VALUES {
+            self.keep_told();
+        }
+    }
+
+    fn keep_told(&mut self) {
+        let mut follow: usize = self.told.iter().map(|rows| rows.times().len()).sum();
+        for rows in std::mem::take(&mut self.told) {
+            follow -= rows.times().len();
+            self.turn(&rows, follow);
+        }
+    }
+
+    /// Turns rows into series, with room for so many that are known to follow.
+    fn turn(&mut self, rows: &Rows, follow: usize) {
+        self.table.push(self.times.len(), rows, follow);
         self.times.extend_from_slice(rows.times());
     }
 }
@@ -233,7 +254,7 @@ impl Sink for Memory {
 
     fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
         if let Some(others) = self.rows.say((entity, quantity), value) {
-            self.keep(&others);
+            self.turn(&others, 0);
         }
     }
 
@@ -279,12 +300,15 @@ impl Table {
         }
     }
 
-    /// Adds rows, of which the first is this sample.
-    fn push(&mut self, sample: usize, rows: &Rows) {
+    /// Adds rows, of which the first is this sample, with room for those that are known to follow.
+    fn push(&mut self, sample: usize, rows: &Rows, follow: usize) {
+        if self.columns.is_empty() {
+            self.columns.reserve_exact(rows.shape().len());
+        }
         for (cell, &(entity, quantity)) in rows.shape().iter().enumerate() {
             let column = self.column_mut(entity, quantity);
             column.fill_up_to(sample);
-            column.make_room(rows.times().len());
+            column.make_room(rows.times().len(), follow);
             column.values.extend((0..rows.times().len()).map(|row| rows.row(row)[cell]));
         }
     }
@@ -325,11 +349,12 @@ impl Column {
         }
     }
 
-    /// There are tens of thousands of series, so each keeps less in reserve than it would by itself.
-    fn make_room(&mut self, more: usize) {
+    /// Makes room for values that come now, and those that are known to follow. There are tens of thousands of series, so each keeps
+    /// less in reserve than it would by itself.
+    fn make_room(&mut self, now: usize, follow: usize) {
         let (len, room) = (self.values.len(), self.values.capacity());
-        if len + more > room {
-            self.values.reserve_exact(more.max(len / 4).max(8));
+        if len + now > room {
+            self.values.reserve_exact((now + follow).max(len / 4));
         }
     }
 

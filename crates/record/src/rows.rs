@@ -5,6 +5,7 @@
 
 use crate::{Digester, EntityId, Quantity};
 use quell_proto::units::Instant;
+use std::sync::Arc;
 
 /// Whose a value is, and what it measures.
 pub(crate) type Cell = (EntityId, Quantity);
@@ -12,7 +13,8 @@ pub(crate) type Cell = (EntityId, Quantity);
 /// Rows that say the same of the same entities. The last one may not be over.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
-    shape: Vec<Cell>,
+    /// Shared with those that were given away: it may be as long as a row.
+    shape: Arc<Vec<Cell>>,
     times: Vec<Instant>,
     values: Vec<i64>,
     /// How many values of the last row have been said.
@@ -59,7 +61,7 @@ impl Rows {
         let before = self.said.checked_sub(1).map(|place| self.shape[place]);
         assert!(before.is_none_or(|before| before < cell), "{cell:?} said out of order in its row");
         let others = self.part_from_others();
-        self.shape.push(cell);
+        Arc::make_mut(&mut self.shape).push(cell);
         self.said += 1;
         self.values.push(value);
         others
@@ -92,10 +94,10 @@ impl Rows {
     /// Gives the last row, as far as it has been said, a shape of its own.
     fn part_from_others(&mut self) -> Option<Rows> {
         if self.times.len() == 1 {
-            self.shape.truncate(self.said);
+            Arc::make_mut(&mut self.shape).truncate(self.said);
             return None;
         }
-        let shape = self.shape[..self.said].to_vec();
+        let shape = Arc::new(self.shape[..self.said].to_vec());
         let others = self.times.len() - 1;
         let values = self.values.split_off(others * self.shape.len());
         let times = self.times.split_off(others);
@@ -111,12 +113,14 @@ impl Rows {
 
     /// Gives all rows away but not their shape, likewise.
     pub(crate) fn hand_over(&mut self) -> Rows {
-        let (times, values) = (std::mem::take(&mut self.times), std::mem::take(&mut self.values));
-        Rows { shape: self.shape.clone(), times, values, ..*self }
+        let times = std::mem::take(&mut self.times);
+        let room = Vec::with_capacity(self.values.len());
+        let values = std::mem::replace(&mut self.values, room);
+        Rows { shape: Arc::clone(&self.shape), times, values, ..*self }
     }
 
     /// Whose values each row has.
-    pub(crate) fn shape(&self) -> &[Cell] {
+    pub(crate) fn shape(&self) -> &Arc<Vec<Cell>> {
         &self.shape
     }
 

@@ -260,10 +260,14 @@ pub trait Sink {
     fn begin_samples(&mut self, at: Instant);
     /// One value of the row begun last.
     fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64);
+    /// That was the row begun last: whoever writes need not wait for the next one.
+    fn end_samples(&mut self) {}
     /// Something happened. Events may arrive before the samples of an earlier instant have been written.
     fn event(&mut self, event: Event);
     /// The totals of one flow, at the end of the run.
     fn flow(&mut self, flow: EntityId, totals: FlowTotals);
+    /// That was all: whoever writes can do so while the producer clears up.
+    fn all_said(&mut self) {}
 }
 
 /// Where a producer puts frames, for those who asked for some.
@@ -288,6 +292,11 @@ impl<A: Sink, B: Sink> Sink for Tee<A, B> {
         self.1.sample(entity, quantity, value);
     }
 
+    fn end_samples(&mut self) {
+        self.0.end_samples();
+        self.1.end_samples();
+    }
+
     fn event(&mut self, event: Event) {
         self.0.event(event);
         self.1.event(event);
@@ -296,6 +305,11 @@ impl<A: Sink, B: Sink> Sink for Tee<A, B> {
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
         self.0.flow(flow, totals);
         self.1.flow(flow, totals);
+    }
+
+    fn all_said(&mut self) {
+        self.0.all_said();
+        self.1.all_said();
     }
 }
 
@@ -309,11 +323,19 @@ impl<S: Sink + ?Sized> Sink for &mut S {
         (**self).sample(entity, quantity, value);
     }
 
+    fn end_samples(&mut self) {
+        (**self).end_samples();
+    }
+
     fn event(&mut self, event: Event) {
         (**self).event(event);
     }
 
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
         (**self).flow(flow, totals);
+    }
+
+    fn all_said(&mut self) {
+        (**self).all_said();
     }
 }

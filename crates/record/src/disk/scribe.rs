@@ -1,19 +1,20 @@
 //! The thread that hashes, encodes and writes what a run says, and keeps it in memory for who wants that, so that the run need not
 //! wait for it.
 
-use super::tables::{MANY, Tables, Written};
+use super::tables::{MANY, Series, Tables, Written};
 use crate::error::RecordError;
 use crate::rows::Rows;
 use crate::{Digest, Digester, EntityId, Event, FlowTotals, Memory, Sink};
 use std::io::{self, Write};
+use std::mem;
 use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 
 /// So many pieces may wait. A run that says more than the disk takes waits for it then, and memory stays bounded.
-const WAITING: usize = 4;
+const WAITING: usize = 8;
 
 /// A piece of what a run says. Those of one kind are handed over in the order in which they were said.
 pub(super) enum Piece {
@@ -23,12 +24,24 @@ pub(super) enum Piece {
 }
 
 /// Our end of the thread. Dropped, it waits until the thread has let go of its files.
-pub(super) struct Scribe {
+pub(super) struct Scribe<W: Write + Send + 'static> {
     /// None once all has been handed over.
     to: Option<SyncSender<Piece>>,
-    thread: Option<JoinHandle<Ended>>,
+    thread: Option<JoinHandle<()>>,
+    /// One of the tables, once all is in it: whoever waits closes it while the thread closes the others.
+    series: Receiver<Series<W>>,
+    rest: Receiver<Rest>,
+    blanks: Receiver<Vec<Event>>,
     has_failed: Arc<AtomicBool>,
     ended: Option<Ended>,
+}
+
+/// What the thread says at its end.
+struct Rest {
+    digest: Digest,
+    /// The files that it closed, or the first thing that went wrong.
+    files: Result<[Written; 2], RecordError>,
+    memory: Option<Memory>,
 }
 
 /// What is known once everything is written.
@@ -40,17 +53,19 @@ pub(super) struct Ended {
     pub(super) memory: Option<Memory>,
 }
 
-impl Scribe {
-    pub(super) fn start<W: Write + Send + 'static>(
-        tables: Tables<W>,
-        memory: Option<Memory>,
-    ) -> io::Result<Scribe> {
+impl<W: Write + Send + 'static> Scribe<W> {
+    pub(super) fn start(tables: Tables<W>, memory: Option<Memory>) -> io::Result<Scribe<W>> {
         let (to, pieces) = mpsc::sync_channel(WAITING);
+        let (close, series) = mpsc::channel();
+        let (say, rest) = mpsc::channel();
+        let (used, blanks) = mpsc::channel();
         let has_failed = Arc::new(AtomicBool::new(false));
         let failed = Arc::clone(&has_failed);
-        let desk = Desk { tables, digester: Digester::new(), memory, failed: None, has_failed: failed };
-        let thread = thread::Builder::new().name("writer".into()).spawn(move || desk.write_all(&pieces))?;
-        Ok(Scribe { to: Some(to), thread: Some(thread), has_failed, ended: None })
+        let desk = Desk { tables, digester: Digester::new(), memory, used, failed: None, has_failed: failed };
+        let thread = thread::Builder::new()
+            .name("writer".into())
+            .spawn(move || desk.write_all(&pieces, &close, &say))?;
+        Ok(Scribe { to: Some(to), thread: Some(thread), series, rest, blanks, has_failed, ended: None })
     }
 
     /// Whether something went wrong so far.
@@ -67,13 +82,34 @@ impl Scribe {
         }
     }
 
+    /// An empty list with room for so many events: one that was handed over before, if the thread is done with it.
+    pub(super) fn blank(&self, room: usize) -> Vec<Event> {
+        self.blanks.try_recv().unwrap_or_else(|_| Vec::with_capacity(room))
+    }
+
     /// Everything has been handed over: waits until it is written.
     pub(super) fn end(&mut self) -> &mut Ended {
         self.to = None;
-        if let Some(thread) = self.thread.take() {
-            self.ended = Some(thread.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked)));
+        if self.ended.is_none() {
+            let ended = self.wait();
+            self.has_failed.store(ended.files.is_err(), Ordering::Relaxed);
+            self.ended = Some(ended);
         }
-        self.ended.as_mut().expect("a thread that has been waited for has ended")
+        self.ended.as_mut().expect("it has been waited for")
+    }
+
+    fn wait(&mut self) -> Ended {
+        // There is none if something went wrong before.
+        let series = self.series.recv().ok().map(Series::finish).transpose();
+        let Ok(Rest { digest, files, memory }) = self.rest.recv() else {
+            let thread = self.thread.take().expect("a thread is waited for once");
+            panic::resume_unwind(thread.join().expect_err("a thread that ends well says so"));
+        };
+        let files = series.and_then(|series| {
+            let [events, flows] = files?;
+            Ok([series.expect("it came before the others were closed"), events, flows])
+        });
+        Ended { digest, files, memory }
     }
 
     /// As [`end`](Self::end), for who wants nothing else any more.
@@ -83,11 +119,12 @@ impl Scribe {
     }
 }
 
-impl Drop for Scribe {
+impl<W: Write + Send + 'static> Drop for Scribe<W> {
     fn drop(&mut self) {
         self.to = None;
         if let Some(thread) = self.thread.take() {
             // Nobody asks any more how it went.
+            let _ = self.series.recv().map(Series::finish);
             let _ = thread.join();
         }
     }
@@ -98,77 +135,87 @@ struct Desk<W: Write + Send> {
     tables: Tables<W>,
     digester: Digester,
     memory: Option<Memory>,
+    /// Where lists of events go once they are written, to be filled again.
+    used: Sender<Vec<Event>>,
     failed: Option<RecordError>,
     has_failed: Arc<AtomicBool>,
 }
 
 impl<W: Write + Send> Desk<W> {
-    fn write_all(mut self, pieces: &Receiver<Piece>) -> Ended {
+    fn write_all(mut self, pieces: &Receiver<Piece>, close: &Sender<Series<W>>, say: &Sender<Rest>) {
+        let prepared = self.tables.prepare();
+        self.note(prepared);
         for piece in pieces {
-            self.take(&piece);
+            self.take(piece);
         }
         let files = match self.failed {
             Some(error) => Err(error),
-            None => self.tables.finish(),
+            None => {
+                let Tables { series, events, flows } = self.tables;
+                // It is taken: our other end is not let go before we end.
+                let _ = close.send(series);
+                events.finish().and_then(|events| Ok([events, flows.finish()?]))
+            }
         };
-        self.has_failed.store(files.is_err(), Ordering::Relaxed);
-        Ended { digest: self.digester.digest(), files, memory: self.memory }
+        // Perhaps nobody asks any more.
+        let _ = say.send(Rest { digest: self.digester.digest(), files, memory: self.memory });
     }
 
-    fn take(&mut self, piece: &Piece) {
-        let Desk { tables, digester, memory, failed, has_failed } = self;
-        let mut keep = || {
-            piece.tell(digester);
-            if let Some(memory) = memory {
-                piece.keep_in(memory);
+    fn take(&mut self, piece: Piece) {
+        match piece {
+            Piece::Rows(rows) => {
+                rows.tell(&mut self.digester);
+                self.write(|tables| tables.series.write(&rows));
+                if let Some(memory) = &mut self.memory {
+                    memory.keep(rows);
+                }
             }
-        };
-        let mut write = || {
-            if failed.is_none() {
-                *failed = piece.write_to(tables).err();
-                has_failed.store(failed.is_some(), Ordering::Relaxed);
+            Piece::Events(mut events) => {
+                events.iter().for_each(|event| self.digester.event(*event));
+                self.write(|tables| tables.events.write(&events));
+                if let Some(memory) = &mut self.memory {
+                    memory.keep_events(&events);
+                }
+                events.clear();
+                // Who speaks no more wants none.
+                let _ = self.used.send(events);
             }
-        };
-        if piece.is_long() {
-            thread::scope(|scope| {
-                let kept = scope.spawn(keep);
-                write();
-                kept.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked));
-            });
-        } else {
-            keep();
-            write();
+            Piece::Flows(flows) if flows.len() >= MANY => self.take_many(&flows),
+            Piece::Flows(flows) => {
+                keep_flows(&flows, &mut self.digester, self.memory.as_mut());
+                self.write(|tables| tables.flows.write(&flows));
+            }
         }
+    }
+
+    /// So many flows are worth a thread more.
+    fn take_many(&mut self, flows: &[(EntityId, FlowTotals)]) {
+        let (mut digester, mut memory) = (mem::take(&mut self.digester), self.memory.take());
+        thread::scope(|scope| {
+            let kept = scope.spawn(|| keep_flows(flows, &mut digester, memory.as_mut()));
+            self.write(|tables| tables.flows.write(flows));
+            kept.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked));
+        });
+        (self.digester, self.memory) = (digester, memory);
+    }
+
+    /// Writes, unless something went wrong before.
+    fn write(&mut self, write: impl FnOnce(&mut Tables<W>) -> Result<(), RecordError>) {
+        if self.failed.is_none() {
+            let written = write(&mut self.tables);
+            self.note(written);
+        }
+    }
+
+    fn note(&mut self, written: Result<(), RecordError>) {
+        self.failed = written.err();
+        self.has_failed.store(self.failed.is_some(), Ordering::Relaxed);
     }
 }
 
-impl Piece {
-    /// Whether it is worth a thread more.
-    fn is_long(&self) -> bool {
-        matches!(self, Piece::Flows(flows) if flows.len() >= MANY)
-    }
-
-    fn tell(&self, digester: &mut Digester) {
-        match self {
-            Piece::Rows(rows) => rows.tell(digester),
-            Piece::Events(events) => events.iter().for_each(|event| digester.event(*event)),
-            Piece::Flows(flows) => flows.iter().for_each(|(flow, totals)| digester.flow(*flow, *totals)),
-        }
-    }
-
-    fn keep_in(&self, memory: &mut Memory) {
-        match self {
-            Piece::Rows(rows) => memory.keep(rows),
-            Piece::Events(events) => memory.keep_events(events),
-            Piece::Flows(flows) => memory.keep_flows(flows),
-        }
-    }
-
-    fn write_to<W: Write + Send>(&self, tables: &mut Tables<W>) -> Result<(), RecordError> {
-        match self {
-            Piece::Rows(rows) => tables.series.write(rows),
-            Piece::Events(events) => tables.events.write(events),
-            Piece::Flows(flows) => tables.flows.write(flows),
-        }
+fn keep_flows(flows: &[(EntityId, FlowTotals)], digester: &mut Digester, memory: Option<&mut Memory>) {
+    flows.iter().for_each(|(flow, totals)| digester.flow(*flow, *totals));
+    if let Some(memory) = memory {
+        memory.keep_flows(flows);
     }
 }

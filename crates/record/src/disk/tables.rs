@@ -34,6 +34,8 @@ use std::thread::{self, ScopedJoinHandle};
 pub(super) const MANY: usize = 16 * 1024;
 /// Rows of a row group: what the encoder holds at most, and what a killed run can lose.
 const ROW_GROUP: usize = 128 * 1024;
+/// Rows of a page, which is compressed as soon as it is full: not too many are left for the end.
+const PAGE: usize = 8 * 1024;
 
 /// The tables of one run, open.
 pub(super) struct Tables<W: Write + Send> {
@@ -58,14 +60,21 @@ impl<W: Write + Send> Tables<W> {
         let names = Names::of(catalog);
         let table = |name, schema| Table::create(dir, name, schema, draft, &open);
         Ok(Tables {
-            series: Series { table: table(SERIES, Series::<W>::schema())?, names: names.clone() },
+            series: Series {
+                table: table(SERIES, Series::<W>::schema())?,
+                names: names.clone(),
+                lines: Lines::of(Arc::default()),
+            },
             events: Events { table: table(EVENTS, Events::<W>::schema())?, names },
             flows: Flows { table: table(FLOWS, Flows::<W>::schema())?, catalog: catalog.clone() },
         })
     }
 
-    pub(super) fn finish(self) -> Result<[Written; 3], RecordError> {
-        Ok([self.series.finish()?, self.events.finish()?, self.flows.finish()?])
+    /// Makes ready for the first rows. It takes a millisecond, and a short run would wait for it at its end.
+    pub(super) fn prepare(&mut self) -> Result<(), RecordError> {
+        self.series.table.prepare()?;
+        self.events.table.prepare()?;
+        self.flows.table.prepare()
     }
 }
 
@@ -73,6 +82,8 @@ impl<W: Write + Send> Tables<W> {
 pub(super) struct Series<W: Write + Send> {
     table: Table<W>,
     names: Names,
+    /// Those of the rows written last.
+    lines: Lines,
 }
 
 impl<W: Write + Send> Series<W> {
@@ -90,11 +101,18 @@ impl<W: Write + Send> Series<W> {
     /// Writes what was said at several instants.
     pub(super) fn write(&mut self, rows: &Rows) -> Result<(), RecordError> {
         let instants = rows.times().len();
-        let lines = Lines::of(rows.shape());
+        if self.lines.shape != *rows.shape() {
+            self.lines = Lines::of(Arc::clone(rows.shape()));
+        }
+        let lines = &self.lines;
         let times = rows.times().iter().flat_map(|at| iter::repeat_n(at.ps(), lines.entities.len()));
-        let entities = lines.entities.repeat(instants);
-        let mut columns: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from_iter_values(times)), ids(&entities)];
-        columns.extend(self.names.of_entities(&entities));
+        let entities = Entities::of(iter::repeat_n(&lines.entities, instants).flatten().copied());
+        let mut columns: Vec<ArrayRef> = vec![
+            Arc::new(UInt64Array::from_iter_values(times)),
+            entities.ids(),
+            entities.names(&self.names),
+            entities.classes(&self.names),
+        ];
         columns.extend(lines.cells.iter().map(|cells| -> ArrayRef {
             if cells.is_empty() {
                 return new_null_array(&DataType::Int64, entities.len());
@@ -114,13 +132,15 @@ impl<W: Write + Send> Series<W> {
         self.table.write(&columns)
     }
 
-    fn finish(self) -> Result<Written, RecordError> {
+    pub(super) fn finish(self) -> Result<Written, RecordError> {
         self.table.finish()
     }
 }
 
 /// The lines of the table that each instant has.
 struct Lines {
+    /// What each instant says.
+    shape: Arc<Vec<Cell>>,
     /// The entity of each. An instant of which nothing was said still has a line, so that reading finds it.
     entities: Vec<Option<EntityId>>,
     /// For each quantity, the lines that have a value of it, and its place among what was said.
@@ -128,18 +148,18 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(shape: &[Cell]) -> Lines {
-        let mut lines = Lines { entities: Vec::new(), cells: Quantity::ALL.map(|_| Vec::new()) };
+    fn of(shape: Arc<Vec<Cell>>) -> Lines {
+        let (mut entities, mut cells) = (Vec::new(), Quantity::ALL.map(|_| Vec::new()));
         for (place, &(entity, quantity)) in shape.iter().enumerate() {
-            if lines.entities.last() != Some(&Some(entity)) {
-                lines.entities.push(Some(entity));
+            if entities.last() != Some(&Some(entity)) {
+                entities.push(Some(entity));
             }
-            lines.cells[quantity as usize].push((lines.entities.len() - 1, place));
+            cells[quantity as usize].push((entities.len() - 1, place));
         }
         if shape.is_empty() {
-            lines.entities.push(None);
+            entities.push(None);
         }
-        lines
+        Lines { shape, entities, cells }
     }
 }
 
@@ -166,28 +186,25 @@ impl<W: Write + Send> Events<W> {
     }
 
     pub(super) fn write(&mut self, events: &[Event]) -> Result<(), RecordError> {
-        let entities: Vec<_> = events.iter().map(|event| Some(event.entity)).collect();
-        let flows: Vec<_> = events.iter().map(|event| event.flow).collect();
-        let [entity, class] = self.names.of_entities(&entities);
-        let [flow, _] = self.names.of_entities(&flows);
-        let causes: Vec<_> = events.iter().map(|event| event.cause).collect();
-        let [cause, _] = self.names.of_entities(&causes);
+        let entities = Entities::of(events.iter().map(|event| Some(event.entity)));
+        let flows = Entities::of(events.iter().map(|event| event.flow));
+        let causes = Entities::of(events.iter().map(|event| event.cause));
         let columns: Vec<ArrayRef> = vec![
             Arc::new(UInt64Array::from_iter_values(events.iter().map(|event| event.at.ps()))),
             self.names.of_kinds(events.iter().map(|event| event.kind)),
-            ids(&entities),
-            entity,
-            class,
-            ids(&flows),
-            flow,
+            entities.ids(),
+            entities.names(&self.names),
+            entities.classes(&self.names),
+            flows.ids(),
+            flows.names(&self.names),
             Arc::new(Int64Array::from_iter_values(events.iter().map(|event| event.value))),
-            ids(&causes),
-            cause,
+            causes.ids(),
+            causes.names(&self.names),
         ];
         self.table.write(&columns)
     }
 
-    fn finish(self) -> Result<Written, RecordError> {
+    pub(super) fn finish(self) -> Result<Written, RecordError> {
         self.table.finish()
     }
 }
@@ -244,9 +261,8 @@ impl<W: Write + Send> Flows<W> {
             priority.push(*class);
             demand.push(*demand_bps);
         }
-        let ids: Vec<_> = flows.iter().map(|(id, _)| Some(*id)).collect();
         let mut columns: Vec<ArrayRef> = vec![
-            self::ids(&ids),
+            Entities::of(flows.iter().map(|(id, _)| Some(*id))).ids(),
             Arc::new(StringArray::from_iter_values(entities().map(|entity| &entity.name))),
             Arc::new(StringArray::from(from)),
             Arc::new(StringArray::from(to)),
@@ -259,7 +275,7 @@ impl<W: Write + Send> Flows<W> {
         self.table.write(&columns)
     }
 
-    fn finish(self) -> Result<Written, RecordError> {
+    pub(super) fn finish(self) -> Result<Written, RecordError> {
         self.table.finish()
     }
 }
@@ -294,26 +310,41 @@ impl Names {
         DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8))
     }
 
-    /// The columns of names and of classes.
-    fn of_entities(&self, ids: &[Option<EntityId>]) -> [ArrayRef; 2] {
-        let name = |id: EntityId| i32::try_from(id.0).expect("fewer than 2^31 entities");
-        let names: Int32Array = ids.iter().map(|id| id.map(name)).collect();
-        let class = |id: EntityId| self.class_of[id.0 as usize];
-        let classes: Int8Array = ids.iter().map(|id| id.map(class)).collect();
-        [
-            Arc::new(DictionaryArray::<Int32Type>::new(names, Arc::clone(&self.entities))),
-            Arc::new(DictionaryArray::<Int8Type>::new(classes, Arc::clone(&self.classes))),
-        ]
-    }
-
     fn of_kinds(&self, kinds: impl Iterator<Item = EventKind>) -> ArrayRef {
         let kinds = Int8Array::from_iter_values(kinds.map(|kind| kind as i8));
         Arc::new(DictionaryArray::<Int8Type>::new(kinds, Arc::clone(&self.kinds)))
     }
 }
 
-fn ids(ids: &[Option<EntityId>]) -> ArrayRef {
-    Arc::new(ids.iter().map(|id| id.map(|id| id.0)).collect::<UInt32Array>())
+/// The entities that rows speak of, by number; not every row has one.
+struct Entities(UInt32Array);
+
+impl Entities {
+    fn of(entities: impl Iterator<Item = Option<EntityId>> + Clone) -> Entities {
+        let numbers = entities.clone().map(|entity| entity.map_or(0, |entity| entity.0)).collect();
+        let known: Vec<bool> = entities.map(|entity| entity.is_some()).collect();
+        Entities(UInt32Array::new(numbers, Some(known.into())))
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn ids(&self) -> ArrayRef {
+        Arc::new(self.0.clone())
+    }
+
+    fn names(&self, names: &Names) -> ArrayRef {
+        let name = |number: &u32| i32::try_from(*number).expect("fewer than 2^31 entities");
+        let keys = Int32Array::new(self.0.values().iter().map(name).collect(), self.0.nulls().cloned());
+        Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::clone(&names.entities)))
+    }
+
+    fn classes(&self, names: &Names) -> ArrayRef {
+        let class = |number: &u32| names.class_of.get(*number as usize).copied().unwrap_or(0);
+        let keys = Int8Array::new(self.0.values().iter().map(class).collect(), self.0.nulls().cloned());
+        Arc::new(DictionaryArray::<Int8Type>::new(keys, Arc::clone(&names.classes)))
+    }
 }
 
 /// One Parquet file on its way to disk.
@@ -326,7 +357,8 @@ struct Table<W: Write + Send> {
     /// The columns of the row group in hand, and its rows.
     columns: Vec<ArrowColumnWriter>,
     rows: usize,
-    /// The threads of the run: columns of many rows are encoded by as many.
+    /// So many encode the columns of many rows: those that simulate, which have nothing else to do once totals are told, and the one
+    /// that writes.
     threads: usize,
 }
 
@@ -344,8 +376,12 @@ impl<W: Write + Send> Table<W> {
         let begun = ArrowWriter::try_new(Marked::new(file), Arc::clone(&schema), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer);
         let (file, factory) = begun.map_err(|error| refused(&path, error))?;
-        let threads = draft.threads as usize;
+        let threads = draft.threads as usize + 1;
         Ok(Table { name, path, schema, file, factory, columns: Vec::new(), rows: 0, threads })
+    }
+
+    fn prepare(&mut self) -> Result<(), RecordError> {
+        self.begin_group().map_err(|error| refused(&self.path, error))
     }
 
     /// Adds rows, given as columns in the order of the schema.
@@ -363,9 +399,7 @@ impl<W: Write + Send> Table<W> {
     }
 
     fn add(&mut self, columns: &[ArrayRef], rows: usize) -> Result<(), ParquetError> {
-        if self.columns.is_empty() {
-            self.columns = self.factory.create_column_writers(self.file.flushed_row_groups().len())?;
-        }
+        self.begin_group()?;
         let fields = self.schema.fields().iter();
         let mut work: Vec<_> = self.columns.iter_mut().zip(fields.zip(columns)).collect();
         let threads = if rows < MANY { 1 } else { self.threads.clamp(1, work.len()) };
@@ -382,6 +416,13 @@ impl<W: Write + Send> Table<W> {
         })?;
         self.rows += rows;
         if self.rows >= ROW_GROUP { self.end_group() } else { Ok(()) }
+    }
+
+    fn begin_group(&mut self) -> Result<(), ParquetError> {
+        if self.columns.is_empty() {
+            self.columns = self.factory.create_column_writers(self.file.flushed_row_groups().len())?;
+        }
+        Ok(())
     }
 
     fn end_group(&mut self) -> Result<(), ParquetError> {
@@ -424,6 +465,7 @@ fn properties(draft: &ManifestDraft, schema: &Schema) -> WriterProperties {
     let said = |key: &str, value: String| KeyValue::new(format!("quell.{key}"), value);
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
+        .set_data_page_row_count_limit(PAGE)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_created_by(format!("quell {}", draft.tool_version))
         .set_key_value_metadata(Some(vec![

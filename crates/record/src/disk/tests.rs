@@ -132,6 +132,10 @@ fn a_killed_run_is_not_taken_for_a_run_and_its_remains_are_replaced() {
     let mut killed = DiskWriter::create(&dir, &catalog(), draft()).unwrap();
     tell(3, &mut killed);
     drop(killed);
+    for name in [SERIES, EVENTS, FLOWS] {
+        let file = File::open(partial(&dir).join(name)).unwrap();
+        assert!(SerializedFileReader::new(file).is_ok(), "{name} is closed");
+    }
     for path in [dir.clone(), partial(&dir)] {
         let error = read_run(&path).unwrap_err();
         assert!(matches!(error, RecordError::Unfinished { .. }), "{error}");

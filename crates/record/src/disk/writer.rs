@@ -25,11 +25,13 @@ pub struct DiskWriter<W: Write + Send + 'static = File> {
     open: Open<W>,
     draft: ManifestDraft,
     files: BTreeMap<String, FileMark>,
-    scribe: Scribe,
+    scribe: Scribe<W>,
     /// What was said last, and is not handed over yet.
     rows: Rows,
     events: Vec<Event>,
     flows: Vec<(EntityId, FlowTotals)>,
+    /// So many values of samples are handed over at a time.
+    values: usize,
 }
 
 /// How a file is made; tests make theirs on a disk that is full.
@@ -54,11 +56,12 @@ impl DiskWriter<File> {
 }
 
 impl<W: Write + Send + 'static> DiskWriter<W> {
-    /// So many values of samples are handed over at a time, or so many rows if those say little.
-    const VALUES: usize = 16 * 1024;
-    const ROWS: usize = 8 * 1024;
-    /// So many events.
-    const EVENTS: usize = 4 * 1024;
+    /// At most so many values of samples are handed over at a time, or so many rows if those say little. The first row goes at once
+    /// and the next ones in ever larger pieces, so that of a short run not all is left for the end.
+    const VALUES: usize = 4 * 1024;
+    const ROWS: usize = 1024;
+    /// So many events: what is left of them at the end should be written soon.
+    const EVENTS: usize = 2 * 1024;
     /// And so many flows: their columns are encoded side by side, which is worth it for many.
     const FLOWS: usize = 64 * 1024;
 
@@ -91,6 +94,7 @@ impl<W: Write + Send + 'static> DiskWriter<W> {
             rows: Rows::default(),
             events: Vec::new(),
             flows: Vec::new(),
+            values: 1,
         })
     }
 
@@ -101,10 +105,7 @@ impl<W: Write + Send + 'static> DiskWriter<W> {
 
     /// All has been said: waits until it is written. The digest of it.
     pub fn end(&mut self) -> Digest {
-        self.end_row();
-        self.hand_rows();
-        self.hand_events();
-        self.hand_flows();
+        self.all_said();
         self.scribe.end().digest
     }
 
@@ -137,13 +138,14 @@ impl<W: Write + Send + 'static> DiskWriter<W> {
         if let Some(others) = self.rows.end_row(None) {
             self.scribe.hand(Piece::Rows(others));
         }
-        if self.rows.count() >= Self::VALUES || self.rows.times().len() >= Self::ROWS {
+        if self.rows.count() >= self.values || self.rows.times().len() >= Self::ROWS {
             self.hand_rows();
         }
     }
 
     fn hand_rows(&mut self) {
         if !self.rows.times().is_empty() {
+            self.values = (2 * self.rows.count()).clamp(self.values, Self::VALUES);
             let rows = self.rows.hand_over();
             self.scribe.hand(Piece::Rows(rows));
         }
@@ -151,7 +153,8 @@ impl<W: Write + Send + 'static> DiskWriter<W> {
 
     fn hand_events(&mut self) {
         if !self.events.is_empty() {
-            let events = mem::take(&mut self.events);
+            let blank = self.scribe.blank(Self::EVENTS);
+            let events = mem::replace(&mut self.events, blank);
             self.scribe.hand(Piece::Events(events));
         }
     }
@@ -176,6 +179,10 @@ impl<W: Write + Send + 'static> Sink for DiskWriter<W> {
         }
     }
 
+    fn end_samples(&mut self) {
+        self.end_row();
+    }
+
     fn event(&mut self, event: Event) {
         self.events.push(event);
         if self.events.len() >= Self::EVENTS {
@@ -188,6 +195,13 @@ impl<W: Write + Send + 'static> Sink for DiskWriter<W> {
         if self.flows.len() >= Self::FLOWS {
             self.hand_flows();
         }
+    }
+
+    fn all_said(&mut self) {
+        self.end_row();
+        self.hand_rows();
+        self.hand_events();
+        self.hand_flows();
     }
 }
 

@@ -443,6 +443,12 @@ impl Sink for Rest<'_> {
         }
     }
 
+    fn end_samples(&mut self) {
+        if self.is_new {
+            self.sink.end_samples();
+        }
+    }
+
     fn event(&mut self, event: Event) {
         // An event at the instant of a sample comes after it.
         if self.told.is_none_or(|told| event.at >= told) {
@@ -452,6 +458,10 @@ impl Sink for Rest<'_> {
 
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
         self.sink.flow(flow, totals);
+    }
+
+    fn all_said(&mut self) {
+        self.sink.all_said();
     }
 }
 

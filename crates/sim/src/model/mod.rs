@@ -440,6 +440,7 @@ impl World {
         if self.flow_series {
             self.sample_flows(sink);
         }
+        sink.end_samples();
     }
 
     fn sample_ports(&mut self, span: Duration, sink: &mut dyn Sink) {
@@ -620,6 +621,7 @@ impl World {
             };
             sink.flow(net.flow_entity(flow as u32), totals);
         }
+        sink.all_said();
     }
 }
 

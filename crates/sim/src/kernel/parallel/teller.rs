@@ -92,6 +92,7 @@ impl Teller<'_> {
         let circle = self.lookout.look(&waits, at, self.sink);
         self.sink.begin_samples(at);
         tell_values(said, self.sink);
+        self.sink.end_samples();
         self.told = Some(at);
         self.control.now_ps.store(at.ps(), Ordering::Relaxed);
         // A fault found at a sample is one in the books of a node: one thread would name the first of them.
@@ -174,6 +175,7 @@ fn tell_totals(said: &[Said], sink: &mut dyn Sink) {
             sink.flow(flow, sum);
         },
     );
+    sink.all_said();
 }
 
 /// Goes through lists that are each in the order of entities, entity by entity, with what each list that has it says of it.
