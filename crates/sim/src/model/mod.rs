@@ -20,7 +20,7 @@ mod switch;
 
 use crate::kernel::agenda::{Event, Hoods, Lane, LaneKind};
 use crate::scenario::plan::{Discovery, LinkId, Plan, SwitchId, What};
-use crate::topology::cut::{Cut, hoods};
+use crate::topology::cut::{Cut, hoods, hoods_of_part};
 use crate::topology::routing::Routes;
 use ahead::Ahead;
 use fabric::{Mesh, Passed, Router};
@@ -109,7 +109,10 @@ impl World {
 
     /// The part `own` of the network.
     pub(crate) fn part(plan: &Plan, seed: u64, cut: &Cut, own: u16) -> World {
-        World::build(plan, seed, hoods(plan), Some((cut, own)))
+        let (hoods, rim) = hoods_of_part(plan, cut, own);
+        let mut world = World::build(plan, seed, hoods, Some((cut, own)));
+        world.net.agenda.set_rim(rim);
+        world
     }
 
     fn build(plan: &Plan, seed: u64, hoods: Hoods, share: Option<(&Cut, u16)>) -> World {
@@ -219,7 +222,8 @@ impl World {
         }
     }
 
-    /// The next event before an instant, if there is one; and the time that it must not lie before.
+    /// The next event before an instant, if there is one; and the time that it must not lie before. In a part of a network there is
+    /// none, once in each window, when the nodes that reach other parts have had their turns.
     #[inline]
     pub(crate) fn next_event(&mut self, before: Instant) -> Option<(Event, Instant)> {
         let World { nodes, ahead, .. } = self;
