@@ -200,6 +200,9 @@ pub(crate) struct Agenda {
     /// The neighbourhood whose turn it is, or the next one to look at.
     turn: usize,
     is_turn: bool,
+    /// So many neighbourhoods, the first, are of the rim; and whether they have yet to have their turns in this window.
+    rim: usize,
+    is_rim_due: bool,
     /// Its node, or [`SEVERAL`].
     node: u32,
     /// What is to be seen in this turn, except what is in the heap, [as numbers](Self::key).
@@ -245,6 +248,8 @@ impl Agenda {
             end: 0,
             turn: 0,
             is_turn: false,
+            rim: 0,
+            is_rim_due: false,
             node: SEVERAL,
             hand: Hand::new(),
             room: 0,
@@ -256,6 +261,16 @@ impl Agenda {
             foreseen: NEVER,
             last: 0,
         }
+    }
+
+    /// The first neighbourhoods reach other parts of the network: [`pass_on`](Self::pass_on) stops when they have had their turns.
+    pub(crate) fn set_rim(&mut self, hoods: usize) {
+        self.rim = hoods;
+    }
+
+    /// The neighbourhood of a node.
+    pub(crate) fn hood_of(&self, node: usize) -> usize {
+        self.hoods[node] as usize
     }
 
     /// Whether events come in the order of time, whosever they are.
@@ -275,11 +290,6 @@ impl Agenda {
         let in_this = self.due_from(hood + 1, self.end);
         let in_next = || self.due_from(0, self.end.saturating_add(self.window));
         in_this.or_else(in_next).unwrap_or(hood)
-    }
-
-    /// How many neighbourhoods there are.
-    pub(crate) fn hoods(&self) -> usize {
-        self.heaps.len()
     }
 
     /// Whether a node takes its turns by itself.
@@ -351,7 +361,8 @@ impl Agenda {
     }
 
     /// Gives the turn to the next neighbourhood that has something to do before an instant. Says which one, if there is one.
-    /// If that is [a node by itself](Self::whose_turn), it wants to [know](Self::know) what was foreseen for it.
+    /// If that is [a node by itself](Self::whose_turn), it wants to [know](Self::know) what was foreseen for it. Where there is a
+    /// [rim](Self::set_rim), there is none once in each window, when the rim is through.
     #[inline(never)]
     pub(crate) fn pass_on(&mut self, before: Instant) -> Result<Option<usize>, Late> {
         let late = |now, at| Err(Late { now: Instant::from_ps(now), at: Instant::from_ps(at) });
@@ -362,7 +373,15 @@ impl Agenda {
                 return late(self.last, next);
             }
         }
-        while !self.find_turn() {
+        loop {
+            let is_found = self.find_turn();
+            if self.is_rim_due && self.turn >= self.rim {
+                self.is_rim_due = false;
+                return Ok(None);
+            }
+            if is_found {
+                break;
+            }
             let start = self.blocks.iter().copied().min().unwrap_or(NEVER);
             if start >= before.ps() {
                 return Ok(None);
@@ -373,6 +392,7 @@ impl Agenda {
             self.start = start;
             self.end = start.saturating_add(self.window).min(before.ps());
             self.turn = 0;
+            self.is_rim_due = self.rim > 0;
         }
         self.is_turn = true;
         self.last = self.start;
@@ -627,16 +647,42 @@ mod tests {
         assert_eq!(agenda.next_at(), Instant::from_ps(500));
     }
 
+    #[test]
+    fn the_rim_has_its_turns_first_and_then_there_is_a_stop() {
+        let mut agenda = Agenda::new(Hoods { of: vec![0, 1, 2], window: Duration::from_ps(100) });
+        agenda.set_rim(2);
+        for (at, node) in [(10, 2), (20, 0), (30, 1), (150, 2), (300, 0)] {
+            agenda.book(Instant::from_ps(at), node, lane(0));
+        }
+        let mut until_stop = || {
+            let popped = std::iter::from_fn(|| pop(&mut agenda, u64::MAX).unwrap());
+            popped.map(|event| (event.at.ps(), event.node())).collect::<Vec<_>>()
+        };
+        assert_eq!(until_stop(), [(20, 0), (30, 1)]);
+        // The rim has nothing to do in the window that begins at 150; what is left of one window and the rim of the next go together.
+        assert_eq!(until_stop(), [(10, 2)]);
+        assert_eq!(until_stop(), [(150, 2), (300, 0)]);
+        assert_eq!(until_stop(), []);
+    }
+
     /// A network of nodes that answer every event with others, drawn by what the event is: some of their own at any time, some of
     /// other nodes' after the lookahead. What each node sees, in its order.
-    fn seen(hoods: Hoods, nodes: u32, lookahead: u64, stops: &[u64]) -> Vec<Vec<Event>> {
+    fn seen(hoods: Hoods, rim: usize, nodes: u32, lookahead: u64, stops: &[u64]) -> Vec<Vec<Event>> {
         let mut agenda = Agenda::new(hoods);
+        agenda.set_rim(rim);
         let mut seen = vec![Vec::new(); nodes as usize];
         for node in 0..nodes {
             agenda.book(Instant::from_ps(u64::from(node * 37 % 50)), node, lane(0));
         }
         for stop in stops {
-            while let Some(event) = pop(&mut agenda, *stop).unwrap() {
+            loop {
+                let Some(event) = pop(&mut agenda, *stop).unwrap() else {
+                    // Or it was the stop after the rim.
+                    if agenda.next_at().ps() >= *stop {
+                        break;
+                    }
+                    continue;
+                };
                 assert!(event.at.ps() < *stop);
                 seen[event.node() as usize].push(event);
                 let mut dice = Dice::new(event.at.ps(), event.place, 0);
@@ -652,18 +698,18 @@ mod tests {
                     agenda.book(Instant::from_ps(at), other, lane(event.node()));
                 }
             }
-            assert!(agenda.next_at().ps() >= *stop);
         }
         seen
     }
 
     proptest! {
-        /// Every node sees the same in windows as in the order of time, however it is grouped with others and wherever the run is
-        /// interrupted.
+        /// Every node sees the same in windows as in the order of time, however it is grouped with others, whoever is of the rim, and
+        /// wherever the run is interrupted.
         #[test]
         fn a_node_cannot_tell_windows_from_the_order_of_time(
             nodes in 1u32..200,
             hoods in 1u32..200,
+            rim in 0usize..200,
             lookahead in 1u64..100,
             share in 1u64..5,
             stops in prop::collection::vec(0u64..400, 0..5),
@@ -672,10 +718,11 @@ mod tests {
             stops.push(4 * lookahead);
             stops.sort_unstable();
             stops.retain(|stop| *stop <= 4 * lookahead);
-            let in_time = seen(Hoods::one(nodes as usize, Duration::from_us(10)), nodes, lookahead, &[4 * lookahead]);
+            let one = Hoods::one(nodes as usize, Duration::from_us(10));
+            let in_time = seen(one, 0, nodes, lookahead, &[4 * lookahead]);
             let of = (0..nodes).map(|node| node % hoods.min(nodes)).collect();
             let window = Duration::from_ps((lookahead / share).max(1));
-            let in_windows = seen(Hoods { of, window }, nodes, lookahead, &stops);
+            let in_windows = seen(Hoods { of, window }, rim, nodes, lookahead, &stops);
             prop_assert!(in_time == in_windows);
         }
     }

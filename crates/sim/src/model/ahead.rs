@@ -22,15 +22,20 @@ const FRAME: u64 = 1024;
 #[derive(Debug)]
 pub(super) struct Ahead {
     is_of_use: bool,
+    /// The nodes in the order of their turns.
+    nodes: Vec<u32>,
     /// The next four, in their order.
     coming: [usize; 4],
 }
 
 impl Ahead {
     pub(super) fn of(nodes: &[Node], agenda: &Agenda, wires: &[Wire]) -> Ahead {
-        let take_turns = agenda.hoods() == nodes.len();
+        let own = nodes.iter().zip(0u32..).filter(|(node, _)| !matches!(node, Node::Elsewhere));
+        let mut in_turn: Vec<u32> = own.map(|(_, number)| number).collect();
+        in_turn.sort_by_key(|node| agenda.hood_of(*node as usize));
+        let take_turns = in_turn.iter().all(|node| agenda.is_lone(*node));
         let on_wires: u64 = wires.iter().map(|wire| wire.holds(FRAME)).sum();
-        Ahead { is_of_use: take_turns && on_wires >= MANY, coming: [0; 4] }
+        Ahead { is_of_use: take_turns && on_wires >= MANY, nodes: in_turn, coming: [0; 4] }
     }
 
     /// The turn of a node begins: prepares the four that come after it.
@@ -70,14 +75,16 @@ impl Ahead {
             });
         }
         let [first, second, third, fourth] = self.coming;
-        let arrivals = |node: usize| inlets.busy(node).map(|wire| &wires[wire as usize]);
-        nodes[fourth].bring_near();
-        nodes[third].bring_contents_near();
-        inlets.bring_near(third);
+        let number = |turn: usize| self.nodes[turn] as usize;
+        let node = |turn: usize| &nodes[number(turn)];
+        let arrivals = |turn: usize| inlets.busy(number(turn)).map(|wire| &wires[wire as usize]);
+        node(fourth).bring_near();
+        node(third).bring_contents_near();
+        inlets.bring_near(number(third));
         bring_near(agenda.pending(third));
-        nodes[second].bring_wires_near(wires, pool);
+        node(second).bring_wires_near(wires, pool);
         arrivals(second).for_each(bring_near);
-        nodes[first].bring_last_near(wires, pool);
+        node(first).bring_last_near(wires, pool);
         arrivals(first).for_each(|wire| wire.bring_first_near(pool));
     }
 }

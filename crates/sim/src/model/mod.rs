@@ -21,7 +21,7 @@ mod switch;
 
 use crate::kernel::agenda::{Hoods, Lane, LaneKind, Late};
 use crate::scenario::plan::{Discovery, LinkId, Plan, SwitchId, What};
-use crate::topology::cut::{Cut, hoods, one_hood};
+use crate::topology::cut::{Cut, hoods, hoods_of_part, one_hood};
 use crate::topology::routing::Routes;
 use ahead::Ahead;
 use fabric::{Mesh, Passed, Router};
@@ -110,7 +110,10 @@ impl World {
 
     /// The part `own` of the network.
     pub(crate) fn part(plan: &Plan, seed: u64, cut: &Cut, own: u16) -> World {
-        World::build(plan, seed, hoods(plan), Some((cut, own)))
+        let (hoods, rim) = hoods_of_part(plan, cut, own);
+        let mut world = World::build(plan, seed, hoods, Some((cut, own)));
+        world.net.agenda.set_rim(rim);
+        world
     }
 
     fn build(plan: &Plan, seed: u64, hoods: Hoods, share: Option<(&Cut, u16)>) -> World {
@@ -220,7 +223,8 @@ impl World {
         }
     }
 
-    /// Lets nodes act on what happens before an instant, until all have or there is [news](Self::has_news).
+    /// Lets nodes act on what happens before an instant, until all have or there is [news](Self::has_news). In a
+    /// part of a network it also stops once in each window, when the nodes that reach other parts have had their turns.
     ///
     /// # Errors
     /// If an event lies before one that its node has seen.

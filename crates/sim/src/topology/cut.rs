@@ -84,6 +84,40 @@ pub(crate) fn one_hood(plan: &Plan) -> Hoods {
 const LONGEST: Bytes = Bytes::new(1500);
 const FRAMES_A_WINDOW: u64 = 64;
 
+/// The neighbourhoods of one part: first those that reach other parts, the *rim*, in their order, then the others. And how many are of
+/// the rim; none if there is but one neighbourhood. Nodes of other parts, for which nothing is ever booked, come last.
+pub(crate) fn hoods_of_part(plan: &Plan, cut: &Cut, own: u16) -> (Hoods, usize) {
+    let Hoods { of, window } = hoods(plan);
+    let count = of.iter().max().map_or(0, |last| *last as usize + 1);
+    if count <= 1 {
+        return (Hoods { of, window }, 0);
+    }
+    let mut is_rim = vec![false; count];
+    for Line { ends, .. } in lines(plan) {
+        if cut.part_of[ends[0]] != cut.part_of[ends[1]] {
+            ends.into_iter().for_each(|end| is_rim[of[end] as usize] = true);
+        }
+    }
+    if plan.fabric.is_some() {
+        // Leaves of a fabric reach each other by mail too.
+        let leaves = plan.hosts.len()..plan.hosts.len() + plan.switches.len();
+        leaves.for_each(|leaf| is_rim[of[leaf] as usize] = true);
+    }
+    let mut is_own = vec![false; count];
+    for (hood, part) in of.iter().zip(&cut.part_of) {
+        is_own[*hood as usize] |= *part == own;
+    }
+    let mut order: Vec<usize> = (0..count).collect();
+    // Stable: each kind in its order.
+    order.sort_by_key(|hood| (!is_own[*hood], !is_rim[*hood]));
+    let rim = (0..count).filter(|hood| is_own[*hood] && is_rim[*hood]).count();
+    let mut place = vec![0; count];
+    for (hood, number) in order.into_iter().zip(0u32..) {
+        place[hood] = number;
+    }
+    (Hoods { of: of.into_iter().map(|hood| place[hood as usize]).collect(), window }, rim)
+}
+
 /// A link as a cut sees it.
 struct Line {
     ends: [usize; 2],
@@ -294,6 +328,56 @@ mod tests {
     fn one_part_looks_ahead_for_ever() {
         let cut = cut(&fat_tree(), 1);
         assert_eq!((cut.parts, cut.lookahead), (1, None));
+    }
+
+    /// For each part, the nodes of its rim and its others; every neighbourhood is a node here.
+    fn rims(plan: &Plan, cut: &Cut) -> Vec<[Vec<usize>; 2]> {
+        let of_part = |part: u16| {
+            let (hoods, rim) = hoods_of_part(plan, cut, part);
+            let mut own: Vec<usize> =
+                (0..plan.node_count()).filter(|node| cut.part_of[*node] == part).collect();
+            own.sort_by_key(|node| hoods.of[*node]);
+            let places: Vec<u32> = own.iter().map(|node| hoods.of[*node]).collect();
+            assert_eq!(places, (0u32..).take(own.len()).collect::<Vec<_>>(), "one after the other");
+            let others = own.split_off(rim);
+            [own, others]
+        };
+        (0u16..).take(cut.parts).map(of_part).collect()
+    }
+
+    #[test]
+    fn the_rim_of_a_part_is_who_has_a_link_to_another() {
+        let plan = fat_tree();
+        let cut = cut(&plan, 3);
+        let reaches = |node: usize| {
+            let ends = lines(&plan).into_iter().map(|line| line.ends).filter(|ends| ends.contains(&node));
+            ends.flatten().any(|end| cut.part_of[end] != cut.part_of[node])
+        };
+        for [rim, others] in rims(&plan, &cut) {
+            assert!(!rim.is_empty() && rim.is_sorted() && others.is_sorted());
+            assert!(rim.into_iter().all(reaches));
+            assert!(!others.into_iter().any(reaches));
+        }
+    }
+
+    #[test]
+    fn leaves_of_a_fabric_reach_other_parts_by_mail() {
+        let plan = plan(
+            "kind = \"rack\"\nlink = { rate = \"100Gb/s\", delay = \"50ns\" }\n[switch]\ninput_memory = \"150kB\"\n\
+             output = { buffer = \"150kB\", speedup = \"160%\" }\npause = { mode = \"pause\", stop = \"110kB\", go = \"44kB\" }",
+        );
+        let hosts = plan.hosts.len();
+        for [rim, others] in rims(&plan, &cut(&plan, 2)) {
+            assert!(rim.iter().all(|node| *node >= hosts));
+            assert!(others.iter().all(|node| *node < hosts || *node >= hosts + plan.switches.len()));
+        }
+    }
+
+    #[test]
+    fn a_whole_network_has_no_rim() {
+        let plan = fat_tree();
+        let (whole, rim) = hoods_of_part(&plan, &cut(&plan, 1), 0);
+        assert_eq!((whole, rim), (hoods(&plan), 0));
     }
 
     #[test]

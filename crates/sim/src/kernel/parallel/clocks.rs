@@ -1,7 +1,7 @@
 //! How far each part has got, and what the parts sent each other.
 //!
-//! A part whose clock says `t` has handled everything before `t`, and all that it sent until then has been posted. What it
-//! sends later arrives at `t` + lookahead or later. So a part that looks at the clocks of the others and *then* collects its
+//! A part whose clock says `t` sends nothing more before `t`, and all that it sent until then has been posted; its inner nodes may
+//! still be at it. What it sends later arrives at `t` + lookahead or later. So a part that looks at the clocks of the others and *then* collects its
 //! mail knows all that can happen to it before the least of them + lookahead.
 
 #[cfg(test)]
@@ -34,7 +34,7 @@ impl Clocks {
         self.0[part].0.load(Ordering::Relaxed)
     }
 
-    /// A part has got this far, and posted all that it sent until then.
+    /// A part sends nothing more before this instant, and has posted all that it sent until then.
     pub(crate) fn set(&self, part: usize, ps: u64) {
         self.0[part].0.store(ps, Ordering::Release);
     }

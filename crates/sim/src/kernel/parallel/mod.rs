@@ -2,7 +2,8 @@
 //!
 //! The network is cut at its wires, and each thread simulates one part. Nothing reaches another part sooner than the
 //! lookahead of the cut, so a part may handle its events up to the [clock](clocks) of the slowest other part + lookahead. Parts
-//! go on without waiting for each other inside that window; they [meet](meeting) for each sample, and where nothing happens
+//! go on without waiting for each other inside that window; and the nodes that reach other parts, the *rim*, have their turns first, so
+//! that the others hear of it while the rest of the part is at work. Parts [meet](meeting) for each sample, and where nothing happens
 //! for long, to go on at the next event of the whole network. This thread [tells](teller) the sink what they have to say, while
 //! they go on.
 //!
@@ -208,18 +209,20 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Handles what there is before an instant, or a good part of it, posts what it sends, and says so.
+    /// Handles what there is before an instant, or a good part of it.
     fn step(&mut self, until: Instant) -> Option<()> {
         let before = self.world.handled();
         let mut next = self.world.next_at();
-        // Whole windows: in the midst of one, some node has not begun yet, and the others of the network may not go on.
+        // Whole windows: in the midst of one, some node has not begun yet.
         while next < until && self.world.handled() - before < EVENTS_A_STEP {
             let end = next.ps().saturating_add(self.world.window().ps());
-            self.handle_until(until.min(Instant::from_ps(end)))?;
+            let end = until.min(Instant::from_ps(end));
+            // First the rim, which is all that sends to others: they may go on while this part does the rest of the window.
+            self.handle_until(end)?;
+            self.publish(end);
+            self.handle_until(end)?;
+            debug_assert!(self.world.parcels().iter().all(Vec::is_empty), "only the rim sends to others");
             next = self.world.next_at();
-        }
-        for (inbox, parcels) in self.shared.inboxes.iter().zip(self.world.parcels()) {
-            inbox.post(parcels);
         }
         self.shared.clocks.set(self.part, until.min(next).ps());
         self.idle = if self.world.handled() == before { self.idle + 1 } else { 0 };
@@ -230,7 +233,15 @@ impl<'a> Part<'a> {
         Some(())
     }
 
-    /// Handles everything before an instant.
+    /// Posts what was sent, and says that nothing more will be before an instant.
+    fn publish(&mut self, until: Instant) {
+        for (inbox, parcels) in self.shared.inboxes.iter().zip(self.world.parcels()) {
+            inbox.post(parcels);
+        }
+        self.shared.clocks.set(self.part, until.ps());
+    }
+
+    /// Handles everything before an instant, or all that the rim has to handle before it.
     fn handle_until(&mut self, until: Instant) -> Option<()> {
         self.world.advance(until).ok()?;
         self.world.fault().is_none().then_some(())
