@@ -5,6 +5,9 @@
 //! the next node begins. That is what is done here. It keeps the memory of a node in the cache while it is at work, however large
 //! the network; and each node needs a queue of its own events only, a few dozen.
 //!
+//! What comes to a node over its wires need not even be booked: when its turn begins, all that arrives in it is on its way. It is enough to
+//! [foresee](Agenda::foresee) when the first of it comes.
+//!
 //! Equal-time events of a node leave by lane. That order, like the windows, belongs to the network and not to who booked first.
 //! So any cut of the network into parts that keep their own agendas gives the same run, and so does one window after another
 //! with all nodes in one queue ([`Hoods::one`]): the order of time itself.

@@ -140,10 +140,17 @@ const NIL: Handle = u32::MAX;
 
 /// All frames of a run. A frame stays in its place from birth to delivery; queues and wires pass its handle on.
 /// Freed places are used again last in first out, so that the memory in use stays warm.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pool {
     slots: Vec<Slot>,
-    free: Option<Handle>,
+    /// The place that was freed last, from which the others are reached; or [`NIL`].
+    free: Handle,
+}
+
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool { slots: Vec::new(), free: NIL }
+    }
 }
 
 /// A frame and where it stands in the list that holds it.
@@ -169,28 +176,32 @@ impl Pool {
     }
 
     /// Gives a frame a place.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put(&mut self, frame: Frame) -> Handle {
         let slot = Slot { frame, behind: Instant::NEVER, next: NIL, ingress: 0 };
-        match self.free {
-            Some(handle) => {
-                let place = &mut self.slots[handle as usize];
-                self.free = (place.next != NIL).then_some(place.next);
+        let handle = self.free;
+        match self.slots.get_mut(handle as usize) {
+            Some(place) => {
+                self.free = place.next;
                 *place = slot;
                 handle
             }
-            None => {
-                self.slots.push(slot);
-                u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 frames at a time")
-            }
+            None => self.put_behind(slot),
         }
     }
 
+    #[inline(never)]
+    fn put_behind(&mut self, slot: Slot) -> Handle {
+        self.slots.push(slot);
+        assert!(self.slots.len() < NIL as usize, "fewer than 2^32 frames at a time");
+        self.slots.len() as u32 - 1
+    }
+
     /// Frees a frame's place.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn free(&mut self, handle: Handle) {
-        self.slots[handle as usize].next = self.free.unwrap_or(NIL);
-        self.free = Some(handle);
+        self.slots[handle as usize].next = self.free;
+        self.free = handle;
     }
 
     /// A frame is wanted soon, if there is one.

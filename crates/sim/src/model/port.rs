@@ -143,7 +143,7 @@ impl Sender {
     }
 
     /// Puts a frame on the wire.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(&mut self, handle: Handle, net: &mut Net) {
         let Frame { length, class, body, .. } = net.pool.get(handle).frame;
         match body {

@@ -669,7 +669,7 @@ impl Host {
     }
 
     /// The queue of a class that goes next, if it has one that may.
-    #[inline]
+    #[inline(always)]
     fn ready_of(&mut self, class: usize, net: &mut Net) -> Option<usize> {
         if matches!(self.queueing, AdapterQueueing::FifoWithSetAside) {
             self.set_aside(class, net);

@@ -130,7 +130,7 @@ impl Waiting {
     }
 
     /// Takes the next frame for an output that is to be sent, and says whether it was the last of its queue.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop(&mut self, port: usize, class: usize, pool: &Pool) -> (Handle, bool) {
         let queue = port * self.classes + class;
         match &mut self.kind {

@@ -249,7 +249,7 @@ impl Stops {
 
 impl Switch {
     /// A frame of data now is here by this input.
-    #[inline]
+    #[inline(always)]
     pub(super) fn charge(&mut self, frame: &Frame, input: usize, net: &mut Net) {
         let length = u64::from(frame.length);
         let meter = &mut self.inputs[input * self.classes + frame.class as usize].meter;
@@ -269,7 +269,7 @@ impl Switch {
     }
 
     /// A frame of data has left the input's books.
-    #[inline]
+    #[inline(always)]
     pub(super) fn discharge(&mut self, frame: &Frame, input: usize, net: &mut Net) {
         if self.has_other_copies(frame, net) {
             return;
@@ -292,6 +292,7 @@ impl Switch {
     }
 
     /// Compares the whole memory with its thresholds. What it says holds for every input.
+    #[inline(never)]
     fn review_all(&mut self, net: &mut Net) {
         let Some(global) = &mut self.stops.global else { return };
         let turns = if global.stopping { global.held < global.go } else { global.held > global.stop };
@@ -314,7 +315,7 @@ impl Switch {
     }
 
     /// Compares an input with its thresholds.
-    #[inline]
+    #[inline(never)]
     fn review(&mut self, input: usize, class: usize, net: &mut Net) {
         if self.stops.coupled.is_some() {
             self.review_coupled(input, class, net);

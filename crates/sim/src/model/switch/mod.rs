@@ -383,7 +383,7 @@ impl Switch {
         let Frame { flow, to, length: octets, class: of_class, .. } = *frame;
         let (class, length) = (usize::from(of_class), u64::from(octets));
         self.books.received += length;
-        let Some(output) = self.output_towards(to, flow) else {
+        let Some(output) = self.port_towards(to, flow) else {
             return self.lose(handle, At::Input(input), false, net);
         };
         let [into, out_of] = [input, output].map(|port| port * self.classes + class);
@@ -477,11 +477,14 @@ impl Switch {
     }
 
     /// The output for a frame. Those of a fabric are numbered by their hosts.
-    #[inline(always)]
+    #[inline]
     fn output_towards(&self, to: u32, flow: u32) -> Option<usize> {
-        if self.leaf.is_some() {
-            return Some(to as usize);
-        }
+        if self.leaf.is_some() { Some(to as usize) } else { self.port_towards(to, flow) }
+    }
+
+    /// The port for a frame that has no fabric to cross.
+    #[inline(always)]
+    fn port_towards(&self, to: u32, flow: u32) -> Option<usize> {
         // Which of the two it is cannot be foretold: both are worked out.
         let hash = stream::mix(u64::from(flow) << 32 | u64::from(self.id.0));
         let (port, chosen) =
