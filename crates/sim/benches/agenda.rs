@@ -1,4 +1,4 @@
-//! What the agenda takes by itself to book an event and pop one, however many are pending. Whole runs are measured by
+//! What the agenda takes by itself to book an event and take one out, however many are pending. Whole runs are measured by
 //! `quell bench`.
 //!
 //! ```text

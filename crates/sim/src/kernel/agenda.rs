@@ -651,6 +651,22 @@ mod tests {
     }
 
     #[test]
+    fn more_than_a_hand_holds_comes_in_order_too() {
+        for of in [vec![0], vec![0, 0]] {
+            let mut agenda = Agenda::new(Hoods { of, window: Duration::from_us(1) });
+            agenda.book(Instant::from_ps(1), 0, lane(0));
+            assert!(pop(&mut agenda, u64::MAX).unwrap().is_some());
+            let mut times: Vec<u64> = (0..600).map(|number| 2 + number * 7919 % 1_000).collect();
+            for at in &times {
+                agenda.book(Instant::from_ps(*at), 0, lane(0));
+            }
+            times.sort_unstable();
+            let popped = std::iter::from_fn(|| pop(&mut agenda, u64::MAX).unwrap());
+            assert_eq!(popped.map(|event| event.at.ps()).collect::<Vec<_>>(), times);
+        }
+    }
+
+    #[test]
     fn the_rim_has_its_turns_first_and_then_there_is_a_stop() {
         let mut agenda = Agenda::new(Hoods { of: vec![0, 1, 2], window: Duration::from_ps(100) });
         agenda.set_rim(2);

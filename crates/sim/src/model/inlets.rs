@@ -21,6 +21,9 @@ pub(crate) struct Inlets {
 /// No inlet: arrivals are booked.
 pub(super) const BOOKED: u32 = u32::MAX;
 
+/// A node with more wires than this has its arrivals booked: to look at all of them in every turn takes longer, if few are in use.
+const MANY: usize = 128;
+
 impl Inlets {
     /// Those of a network with so many nodes, whose wires end at `ends`; and for each wire its inlet, or [`BOOKED`].
     pub(super) fn new(nodes: usize, ends: &[u32], agenda: &Agenda) -> (Inlets, Vec<u32>) {
@@ -32,7 +35,10 @@ impl Inlets {
         }
         let mut inlets = Inlets { first_of: vec![0], wires: Vec::new(), next: Vec::new() };
         let mut inlet_of = vec![BOOKED; ends.len()];
-        for wires in of_node {
+        for mut wires in of_node {
+            if wires.len() > MANY {
+                wires.clear();
+            }
             for wire in wires {
                 inlet_of[wire as usize] = inlets.wires.len() as u32;
                 inlets.wires.push(wire);
@@ -77,5 +83,24 @@ impl Inlets {
         let inlets = self.of(node as u32);
         let ends = self.next[inlets.clone()].iter().zip(&self.wires[inlets]);
         ends.filter(|(next, _)| **next != Instant::NEVER).map(|(_, wire)| *wire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::agenda::Hoods;
+    use quell_proto::units::Duration;
+
+    #[test]
+    fn a_wire_has_an_inlet_where_a_node_takes_turns_by_itself_and_has_few() {
+        let many = MANY as u32 + 1;
+        // Nodes 0 and 1 take their turns together.
+        let agenda = Agenda::new(Hoods { of: vec![0, 0, 1, 2], window: Duration::from_us(1) });
+        let ends: Vec<u32> = [2, 0, 2, 1].into_iter().chain((0..many).map(|_| 3)).collect();
+        let (inlets, inlet_of) = Inlets::new(4, &ends, &agenda);
+        assert_eq!(inlet_of[..4], [0, BOOKED, 1, BOOKED]);
+        assert!(inlet_of[4..].iter().all(|inlet| *inlet == BOOKED));
+        assert_eq!((inlets.of(2), inlets.of(3)), (0..2, 2..2));
     }
 }

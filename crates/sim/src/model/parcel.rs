@@ -1,6 +1,6 @@
 //! What goes from one part of a network to another, where threads simulate one part each.
 //!
-//! Inside a part, what is on a wire lies in that wire's list and its arrival is booked. Where a wire leads out of the part,
+//! Inside a part, what is on a wire lies in that wire's list. Where a wire leads out of the part,
 //! the same thing goes as a parcel to the part at its other end, which puts it into its own list of the same wire.
 
 use super::fabric::{Cell, Mail, Message};

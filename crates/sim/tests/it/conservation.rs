@@ -48,10 +48,14 @@ enum Control {
 }
 
 pub(crate) fn knobs() -> impl Strategy<Value = Knobs> {
+    // Nodes of the larger ones, with more than 32 links, take turns; the small ones go in the order of time.
     let shape = prop_oneof![
-        (2u32..7).prop_map(Shape::Star),
-        (2u32..5).prop_map(Shape::Chain),
-        (3u32..6).prop_map(Shape::Ring),
+        3 => (2u32..7).prop_map(Shape::Star),
+        3 => (2u32..5).prop_map(Shape::Chain),
+        3 => (3u32..6).prop_map(Shape::Ring),
+        1 => (33u32..36).prop_map(Shape::Star),
+        1 => (14u32..16).prop_map(Shape::Chain),
+        1 => (16u32..19).prop_map(Shape::Ring),
     ];
     let memory = prop_oneof![Just(Memory::Shared), Just(Memory::Virtual), Just(Memory::Staged)];
     let control = prop_oneof![
@@ -173,7 +177,7 @@ fn wires(shape: Shape, draw: &mut Draw) -> Plan {
     };
     for link in &mut plan.links {
         link.rate = draw.of(&[Rate::from_gbps(1), TEN, TEN, Rate::from_gbps(3), Rate::from_gbps(40)]);
-        link.delay = Duration::from_ps(draw.of(&[1, 77_777, 1_000_000, 4_000_000]));
+        link.delay = Duration::from_ps(draw.of(&[0, 1, 77_777, 1_000_000, 4_000_000]));
     }
     plan
 }

@@ -221,7 +221,7 @@ impl<'a> Part<'a> {
             self.handle_until(end)?;
             self.publish(end);
             self.handle_until(end)?;
-            debug_assert!(self.world.parcels().iter().all(Vec::is_empty), "only the rim sends to others");
+            assert!(self.world.parcels().iter().all(Vec::is_empty), "only the rim sends to others");
             next = self.world.next_at();
         }
         self.shared.clocks.set(self.part, until.min(next).ps());
