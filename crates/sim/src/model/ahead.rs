@@ -8,9 +8,8 @@
 
 use super::Node;
 use super::frame::Pool;
-use super::inlets::Inlets;
 use super::near::bring_near;
-use super::net::Wire;
+use super::net::{Net, Wire};
 use crate::kernel::agenda::Agenda;
 
 /// So many frames under way, and what belongs to them, fill the caches near the processor.
@@ -40,30 +39,15 @@ impl Ahead {
 
     /// The turn of a node begins: prepares the four that come after it.
     #[inline]
-    pub(super) fn prepare(
-        &mut self,
-        turn: usize,
-        nodes: &[Node],
-        agenda: &Agenda,
-        wires: &[Wire],
-        inlets: &Inlets,
-        pool: &Pool,
-    ) {
+    pub(super) fn prepare(&mut self, turn: usize, nodes: &[Node], net: &Net) {
         if self.is_of_use {
-            self.prepare_after(turn, nodes, agenda, wires, inlets, pool);
+            self.prepare_after(turn, nodes, net);
         }
     }
 
     #[inline(never)]
-    fn prepare_after(
-        &mut self,
-        turn: usize,
-        nodes: &[Node],
-        agenda: &Agenda,
-        wires: &[Wire],
-        inlets: &Inlets,
-        pool: &Pool,
-    ) {
+    fn prepare_after(&mut self, turn: usize, nodes: &[Node], net: &Net) {
+        let Net { agenda, wires, inlets, pool, .. } = net;
         if self.coming[0] == turn {
             self.coming.rotate_left(1);
             self.coming[3] = agenda.turn_after(self.coming[2]);

@@ -238,8 +238,7 @@ impl World {
                 return Ok(());
             }
             let Some(turn) = self.net.pass_on(before)? else { return Ok(()) };
-            let Net { agenda, wires, inlets, pool, .. } = &self.net;
-            self.ahead.prepare(turn, &self.nodes, agenda, wires, inlets, pool);
+            self.ahead.prepare(turn, &self.nodes, &self.net);
         }
     }
 
