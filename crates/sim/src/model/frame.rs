@@ -304,10 +304,7 @@ impl List {
     /// Takes the first frame. The next one is brought near.
     #[inline]
     pub(crate) fn pop(&mut self, pool: &Pool) -> Option<Handle> {
-        let head = self.head()?;
-        self.head = pool.slots[head as usize].next;
-        pool.bring_near(self.head);
-        Some(head)
+        self.pop_due(pool).map(|(handle, _)| handle)
     }
 
     /// Its frames, in order.
