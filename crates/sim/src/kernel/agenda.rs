@@ -448,7 +448,7 @@ impl Agenda {
     pub(crate) fn next_of_several(&mut self) -> Result<Option<Event>, Late> {
         let Some(key) = self.next_key() else { return Ok(None) };
         let at = self.not_before_the_last(self.start + (key >> self.shift))?;
-        Ok(Some(Event::new(at, (key >> 32) as u32 & self.mask, Lane(key as u32))))
+        Ok(Some(Event { at, place: key & !(u64::MAX << self.shift) }))
     }
 
     #[inline(always)]

@@ -10,7 +10,6 @@ use super::Node;
 use super::frame::Pool;
 use super::near::bring_near;
 use super::net::{Net, Wire};
-use crate::kernel::agenda::Agenda;
 
 /// So many frames under way, and what belongs to them, fill the caches near the processor.
 const MANY: u64 = 1 << 15;
@@ -23,18 +22,22 @@ pub(super) struct Ahead {
     is_of_use: bool,
     /// The nodes in the order of their turns.
     nodes: Vec<u32>,
+    /// The classes of data.
+    data: Vec<usize>,
     /// The next four, in their order.
     coming: [usize; 4],
 }
 
 impl Ahead {
-    pub(super) fn of(nodes: &[Node], agenda: &Agenda, wires: &[Wire]) -> Ahead {
+    pub(super) fn of(nodes: &[Node], net: &Net) -> Ahead {
+        let Net { agenda, wires, .. } = net;
         let own = nodes.iter().zip(0u32..).filter(|(node, _)| !matches!(node, Node::Elsewhere));
         let mut in_turn: Vec<u32> = own.map(|(_, number)| number).collect();
         in_turn.sort_by_key(|node| agenda.hood_of(*node as usize));
         let take_turns = in_turn.iter().all(|node| agenda.is_lone(*node));
         let on_wires: u64 = wires.iter().map(|wire| wire.holds(FRAME)).sum();
-        Ahead { is_of_use: take_turns && on_wires >= MANY, nodes: in_turn, coming: [0; 4] }
+        let data = (0..net.data_count()).map(|data| net.class_of_data(data)).collect();
+        Ahead { is_of_use: take_turns && on_wires >= MANY, nodes: in_turn, data, coming: [0; 4] }
     }
 
     /// The turn of a node begins: prepares the four that come after it.
@@ -63,7 +66,7 @@ impl Ahead {
         let node = |turn: usize| &nodes[number(turn)];
         let arrivals = |turn: usize| inlets.busy(number(turn)).map(|wire| &wires[wire as usize]);
         node(fourth).bring_near();
-        node(third).bring_contents_near();
+        node(third).bring_contents_near(&self.data);
         inlets.bring_near(number(third));
         bring_near(agenda.pending(third));
         node(second).bring_wires_near(wires, pool);
@@ -86,9 +89,9 @@ impl Node {
     }
 
     /// What it points to.
-    fn bring_contents_near(&self) {
+    fn bring_contents_near(&self, data: &[usize]) {
         match self {
-            Node::Switch(switch) => switch.bring_contents_near(),
+            Node::Switch(switch) => switch.bring_contents_near(data),
             Node::Host(host) => host.bring_contents_near(),
             Node::Router(_) | Node::Elsewhere => {}
         }

@@ -178,23 +178,24 @@ impl Pool {
     /// Gives a frame a place.
     #[inline(always)]
     pub(crate) fn put(&mut self, frame: Frame) -> Handle {
-        let slot = Slot { frame, behind: Instant::NEVER, next: NIL, ingress: 0 };
-        let handle = self.free;
-        match self.slots.get_mut(handle as usize) {
-            Some(place) => {
-                self.free = place.next;
-                *place = slot;
-                handle
-            }
-            None => self.put_behind(slot),
+        if self.free == NIL {
+            self.grow();
         }
+        let handle = self.free;
+        let slot = &mut self.slots[handle as usize];
+        self.free = slot.next;
+        slot.frame = frame;
+        handle
     }
 
+    /// Makes another place, where none is free.
+    #[cold]
     #[inline(never)]
-    fn put_behind(&mut self, slot: Slot) -> Handle {
-        self.slots.push(slot);
+    fn grow(&mut self) {
+        let frame = Frame { born: Instant::START, flow: 0, to: 0, body: Body::Marker, length: 0, class: 0 };
+        self.slots.push(Slot { frame, behind: Instant::NEVER, next: NIL, ingress: 0 });
         assert!(self.slots.len() < NIL as usize, "fewer than 2^32 frames at a time");
-        self.slots.len() as u32 - 1
+        self.free = self.slots.len() as u32 - 1;
     }
 
     /// Frees a frame's place.

@@ -175,7 +175,7 @@ impl World {
             net.split(own, &cut.part_of);
         }
         let mut world = World {
-            ahead: Ahead::of(&nodes, &net.agenda, &net.wires),
+            ahead: Ahead::of(&nodes, &net),
             nodes,
             net,
             taps,

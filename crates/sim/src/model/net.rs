@@ -217,6 +217,27 @@ impl Wire {
         self.flight.bring_last_near(pool);
     }
 
+    /// Puts a frame on it that reaches its end, which is here, at `due`. `own` is its number.
+    #[inline(always)]
+    fn put_on(
+        &mut self,
+        own: u32,
+        handle: Handle,
+        due: Instant,
+        pool: &mut Pool,
+        inlets: &mut Inlets,
+        agenda: &mut Agenda,
+    ) {
+        if self.flight.push_due(pool, handle, due) {
+            if self.inlet == BOOKED {
+                agenda.book(due, self.to_node, Lane::new(LaneKind::Arrival, own));
+            } else {
+                inlets.expect(self.inlet, due);
+                agenda.foresee(due, self.to_node);
+            }
+        }
+    }
+
     /// How many frames of so many octets can be on it at a time.
     pub(super) fn holds(&self, octets: u64) -> u64 {
         self.delay.ps() / self.speed.time_for(octets).ps().max(1)
@@ -356,11 +377,12 @@ impl Net {
             self.show_octets(wire, self.pool.get(handle).frame);
         }
         self.hops += 1;
-        let way = &self.wires[wire as usize];
-        let sent = self.now + way.speed.time_for(octets);
+        let Net { now, wires, pool, inlets, agenda, .. } = self;
+        let way = &mut wires[wire as usize];
+        let sent = *now + way.speed.time_for(octets);
         let due = sent + way.delay;
         if way.part == HERE {
-            self.put_on(wire, handle, due);
+            way.put_on(wire, handle, due, pool, inlets, agenda);
         } else {
             self.hand_over_frame(wire, handle, due);
         }
@@ -373,20 +395,6 @@ impl Net {
         let (part, frame) = (self.wires[wire as usize].part, self.pool.get(handle).frame);
         self.pool.free(handle);
         self.parcels[usize::from(part)].push(Parcel { due, load: Load::Frame { wire, frame } });
-    }
-
-    /// A frame is on a wire that ends here.
-    #[inline(always)]
-    fn put_on(&mut self, wire: u32, handle: Handle, due: Instant) {
-        let way = &mut self.wires[wire as usize];
-        if way.flight.push_due(&mut self.pool, handle, due) {
-            if way.inlet == BOOKED {
-                self.agenda.book(due, way.to_node, Lane::new(LaneKind::Arrival, wire));
-            } else {
-                self.inlets.expect(way.inlet, due);
-                self.agenda.foresee(due, way.to_node);
-            }
-        }
     }
 
     /// Gives the turn to the next neighbourhood that has something to do before an instant. Says which one, if there is one.
@@ -451,8 +459,9 @@ impl Net {
     pub(crate) fn accept(&mut self, Parcel { due, load, .. }: Parcel) {
         match load {
             Load::Frame { wire, frame } => {
-                let handle = self.pool.put(frame);
-                self.put_on(wire, handle, due);
+                let Net { wires, pool, inlets, agenda, .. } = self;
+                let handle = pool.put(frame);
+                wires[wire as usize].put_on(wire, handle, due, pool, inlets, agenda);
             }
             Load::Cell { wire, mut cell, frame } => {
                 cell.frame = frame.map(|frame| self.pool.put(frame));
@@ -559,14 +568,18 @@ impl Net {
         }
     }
 
-    /// Counts a frame in the sending half of every flow that it is sent on: its own, or all of its group.
+    /// Counts a frame in the sending half of every flow that it is sent on: its own, or all of its group. Says how many frames
+    /// of it there were before.
     #[inline(always)]
-    pub(crate) fn count_sending(&mut self, flow: u32, count: impl Fn(&mut Sent)) {
+    pub(crate) fn count_sending(&mut self, flow: u32, count: impl Fn(&mut Sent)) -> u32 {
+        let sent = &mut self.sent[flow as usize];
+        let before = sent.frames;
         if self.groups.is_empty() {
-            count(&mut self.sent[flow as usize]);
+            count(sent);
         } else {
             self.count_group(flow, count);
         }
+        before
     }
 
     #[cold]

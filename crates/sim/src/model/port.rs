@@ -1,6 +1,7 @@
 //! The sending half of a port: what it is busy with, what holds it, what it has carried.
 
 use super::frame::{Body, Frame, Handle, List};
+use super::near::bring_near;
 use super::net::{Net, Speed};
 use crate::kernel::agenda::{Lane, LaneKind};
 use crate::scenario::plan::Schedule;
@@ -8,8 +9,8 @@ use quell_proto::control::pause::PauseReceiver;
 use quell_proto::units::{Instant, Priority, Quanta, Rate};
 use quell_record::EventKind;
 
-/// The sending half of a port of a host or a switch. What each frame touches stands together, in one line of the cache; what a
-/// look for the next one needs follows, and the rest is a box away.
+/// The sending half of a port of a host or a switch. What a frame touches stands together, in one line of the cache; the rest is a
+/// box away.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
@@ -21,10 +22,14 @@ pub(crate) struct Sender {
     booked: Instant,
     /// Pause frames and announcements of its own, which go before everything else.
     pub control: List,
-    /// What it has carried of the first class since the last sample.
-    carried: Carried,
+    /// Octets and frames that it has carried of the first class since the last sample.
+    bytes: u64,
+    frames: u32,
     /// The wire it sends on.
     pub wire: u32,
+    /// The node it belongs to, and its number there.
+    node: u32,
+    port: u32,
     /// Length and class of the frame of a queue that it sent last.
     sending: (u16, u8),
     /// One bit a class: frames wait in the switch that may be sent.
@@ -35,25 +40,16 @@ pub(crate) struct Sender {
     pub up: bool,
     /// Whether it is served slower than its wire.
     is_slowed: bool,
-    /// The node it belongs to, and its number there.
-    node: u32,
-    port: u32,
     /// How fast it is served, if slower than its wire.
     service: Option<Box<Speed>>,
     rare: Box<Rare>,
 }
 
-/// What a sender carried between samples.
-#[derive(Clone, Copy, Debug, Default)]
-struct Carried {
-    bytes: u64,
-    frames: u32,
-}
-
 /// What of a sender is needed only for pauses and samples.
 #[derive(Debug)]
 struct Rare {
-    carried: [Carried; 7],
+    /// Octets and frames that it has carried of the other classes since the last sample.
+    carried: [(u64, u32); 7],
     pauses: [PauseReceiver; 8],
     /// A class whose frames are of another one on the wire, and that other one: what holds the latter holds both.
     disguise: Option<(u8, u8)>,
@@ -66,9 +62,9 @@ struct Rare {
 }
 
 impl Sender {
-    /// How many octets of it a frame touches that is sent at once.
+    /// How many octets of it a frame touches.
     #[cfg(test)]
-    pub(crate) const HOT: usize = std::mem::offset_of!(Sender, node);
+    pub(crate) const HOT: usize = std::mem::offset_of!(Sender, service);
 
     pub(crate) fn new(node: u32, port: u32, wire: u32) -> Sender {
         Sender {
@@ -85,9 +81,10 @@ impl Sender {
             booked: Instant::NEVER,
             control: List::default(),
             service: None,
-            carried: Carried::default(),
+            bytes: 0,
+            frames: 0,
             rare: Box::new(Rare {
-                carried: [Carried::default(); 7],
+                carried: [(0, 0); 7],
                 pauses: [PauseReceiver::default(); 8],
                 disguise: None,
                 expiry_booked: Instant::NEVER,
@@ -96,6 +93,12 @@ impl Sender {
                 serviceable: 0,
             }),
         }
+    }
+
+    /// What a frame touches of it is wanted soon.
+    #[inline]
+    pub(crate) fn bring_near(&self) {
+        bring_near(&self.busy_until);
     }
 
     /// When it can begin a frame: a pause frame if one waits, else any other.
@@ -160,9 +163,9 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn send_data(&mut self, handle: Handle, length: u16, class: u8, net: &mut Net) {
         self.send_of_queue(handle, length, class, net);
-        let count = self.carried_of(usize::from(class));
-        count.bytes += u64::from(length);
-        count.frames += 1;
+        let (bytes, frames) = self.carried_of(usize::from(class));
+        *bytes += u64::from(length);
+        *frames += 1;
     }
 
     /// Puts a frame on the wire that had to wait its turn.
@@ -185,10 +188,10 @@ impl Sender {
     pub(crate) fn count_as(&mut self, class: u8) {
         let (length, own) = self.sending;
         self.sending = (length, class);
-        let wrong = self.carried_of(usize::from(own));
-        (wrong.bytes, wrong.frames) = (wrong.bytes - u64::from(length), wrong.frames - 1);
-        let right = self.carried_of(usize::from(class));
-        (right.bytes, right.frames) = (right.bytes + u64::from(length), right.frames + 1);
+        let (bytes, frames) = self.carried_of(usize::from(own));
+        (*bytes, *frames) = (*bytes - u64::from(length), *frames - 1);
+        let (bytes, frames) = self.carried_of(usize::from(class));
+        (*bytes, *frames) = (*bytes + u64::from(length), *frames + 1);
     }
 
     /// The link failed or came back. With it goes what the peer asked for, and what was to be asked of the peer.
@@ -299,10 +302,13 @@ impl Sender {
     }
 
     #[inline]
-    fn carried_of(&mut self, class: usize) -> &mut Carried {
+    fn carried_of(&mut self, class: usize) -> (&mut u64, &mut u32) {
         match class.checked_sub(1) {
-            None => &mut self.carried,
-            Some(other) => &mut self.rare.carried[other],
+            None => (&mut self.bytes, &mut self.frames),
+            Some(other) => {
+                let (bytes, frames) = &mut self.rare.carried[other];
+                (bytes, frames)
+            }
         }
     }
 
@@ -314,8 +320,8 @@ impl Sender {
             *since = now;
         }
         let held = std::mem::take(held_ps);
-        let Carried { bytes, frames } = std::mem::take(self.carried_of(class));
-        (bytes, u64::from(frames), held)
+        let (bytes, frames) = self.carried_of(class);
+        (std::mem::take(bytes), u64::from(std::mem::take(frames)), held)
     }
 
     /// What the port could have carried since the last sample.
@@ -409,6 +415,12 @@ pub(crate) struct InTurn {
     by_octets: bool,
 }
 
+/// The highest of the classes that are ready, of which there is one at least.
+#[inline]
+pub(crate) fn highest(ready: u8) -> usize {
+    7 - ready.leading_zeros() as usize
+}
+
 impl Turns {
     pub(crate) fn new(schedule: Schedule, classes: &[Priority]) -> Turns {
         let (shares, by_octets): (Vec<u64>, bool) = match schedule {
@@ -429,7 +441,7 @@ impl Turns {
     pub(crate) fn pick(&mut self, ready: u8, length: impl Fn(usize) -> u64) -> usize {
         debug_assert!(ready != 0);
         match self {
-            Turns::Strict => 7 - ready.leading_zeros() as usize,
+            Turns::Strict => highest(ready),
             Turns::InTurn(turns) => turns.pick(ready, length),
         }
     }

@@ -1,6 +1,7 @@
 //! A host: what its sources offer waits in the adapter, goes out by turns under the limiters, and what comes in is
 //! taken in at the host's own pace.
 
+mod due;
 mod limiter;
 mod receive;
 pub(crate) mod transport;
@@ -14,14 +15,14 @@ use super::stream;
 use crate::kernel::agenda::{Lane, LaneKind};
 use crate::scenario::plan::{AdapterQueueing, Completion, LimiterScope, Plan, Scheme};
 use crate::traffic::Arrivals;
+use due::Due;
 use limiter::Limiter;
 use quell_proto::control::{Feedback, ecm, qcn_probe};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::EventKind;
 use receive::Receiver;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use transport::Connection;
 use waiting::Waiting;
 
@@ -59,7 +60,7 @@ pub(crate) struct Host {
     reactions: VecDeque<(Instant, u32, Feedback)>,
     sources: Vec<Source>,
     /// Which source offers next.
-    due: BinaryHeap<Reverse<(Instant, u32)>>,
+    due: Due,
     /// Where the flows of this host wait and what limits them, by [`Host::path`].
     paths: Vec<Path>,
     first_flow: u32,
@@ -171,13 +172,13 @@ impl Host {
             }
         }
         let mut sources = Vec::new();
-        let mut due = BinaryHeap::new();
+        let mut due = Due::new();
         for &number in &own.sources {
             let source = &plan.sources[number];
             let dice = stream::dice(seed, number, stream::SOURCE);
             let arrivals = Arrivals::new(source.pattern, source.start, source.stop, dice);
             let here = u32::try_from(sources.len()).expect("fewer than 2^32 sources");
-            due.push(Reverse((arrivals.next(), here)));
+            due.insert(arrivals.next(), here);
             if arrivals.toggles() != Instant::NEVER {
                 net.agenda.book(arrivals.toggles(), index, Lane::new(LaneKind::Source, here));
             }
@@ -531,9 +532,9 @@ impl Host {
             net.agenda.book(source.arrivals.toggles(), self.node, Lane::new(LaneKind::Source, number as u32));
         }
         if on {
-            self.due.push(Reverse((net.now, number as u32)));
+            self.due.insert(net.now, number as u32);
         } else {
-            self.due.retain(|Reverse((_, other))| *other != number as u32);
+            self.due.remove(number as u32);
             if greedy {
                 self.withdraw(number, net);
             }
@@ -611,27 +612,25 @@ impl Host {
     /// waiting for no time would give, for half of the work.
     #[inline(always)]
     fn let_pass(&mut self, net: &mut Net) -> bool {
-        let [Reverse((at, number)), others @ ..] = self.due.as_slice() else { return false };
-        let (at, number) = (*at, *number);
-        // The first of the others is one of the next two.
-        let is_alone =
-            self.waiting.classes() == 0 && others.iter().take(2).all(|Reverse((other, _))| *other > net.now);
+        let (at, number) = (self.due.at(), self.due.number() as usize);
+        let is_alone = self.waiting.classes() == 0 && self.due.second_at() > net.now;
         let is_free = self.is_plain && self.awake == 0 && self.sender.held == 0;
-        let source = &mut self.sources[number as usize];
-        if at > net.now || !is_alone || !is_free || source.arrivals.is_greedy() {
+        if at > net.now || !is_alone || !is_free || self.sources[number].arrivals.is_greedy() {
             return false;
         }
+        let source = &mut self.sources[number];
         source.arrivals.advance();
         let (next, is_parked) = (source.arrivals.next(), source.parks);
-        self.put_off(number, next);
+        self.due.put_off(next);
         if next <= net.now && !is_parked {
             // Another one of its own has come meanwhile, maybe to another queue.
-            self.give(number as usize, at, net);
+            self.give(number, at, net);
             return false;
         }
-        if let Some(Offered { handle, queue, flow, length, class }) = self.offer(number as usize, at, net) {
+        let goes_at_once = true;
+        if let Some(offered) = self.offer(number, at, goes_at_once, net) {
+            let Offered { handle, queue, length, class, .. } = offered;
             self.waiting.served(usize::from(class), queue as usize);
-            net.count_sending(flow, |sent| sent.bytes += u64::from(length));
             self.sender.send_data(handle, length, class, net);
         }
         true
@@ -640,9 +639,9 @@ impl Host {
     /// Books the next look where nothing waits or is held, when a source offers something.
     #[inline(always)]
     fn look_for_offers(&mut self, net: &mut Net) {
-        if let Some(Reverse((at, _))) = self.due.peek() {
-            let free = self.sender.busy_until.max(net.now);
-            self.sender.look_at(free.max(*at), net);
+        let at = self.due.at();
+        if at != Instant::NEVER {
+            self.sender.look_at(self.sender.busy_until.max(net.now).max(at), net);
         }
     }
 
@@ -707,9 +706,7 @@ impl Host {
             Some(Refill::Greedy(source)) => self.give(source as usize, net.now, net),
             Some(Refill::Parked(source)) => {
                 let next = self.sources[source as usize].arrivals.next();
-                if next != Instant::NEVER {
-                    self.due.push(Reverse((next, source)));
-                }
+                self.due.insert(next, source);
             }
             None => {}
         }
@@ -752,7 +749,7 @@ impl Host {
             return;
         }
         let free = self.sender.busy_until.max(net.now);
-        let mut soonest = self.due.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
+        let mut soonest = self.due.at();
         let classes = self.waiting.classes() & !self.sender.held;
         if soonest > free && classes != 0 {
             soonest =
@@ -814,41 +811,32 @@ impl Host {
 
     #[inline]
     fn pull_until(&mut self, until: Instant, net: &mut Net) {
-        while let Some(&Reverse((at, number))) = self.due.peek() {
-            if at > until {
-                return;
-            }
-            let source = &mut self.sources[number as usize];
+        // Never is not until any instant at which there are events.
+        while self.due.at() <= until {
+            let (at, number) = (self.due.at(), self.due.number() as usize);
+            let source = &mut self.sources[number];
             source.arrivals.advance();
             let next = if source.parks { Instant::NEVER } else { source.arrivals.next() };
-            self.put_off(number, next);
-            self.give(number as usize, at, net);
-        }
-    }
-
-    /// The source that was due first is due again later, or never.
-    #[inline(always)]
-    fn put_off(&mut self, number: u32, next: Instant) {
-        if next == Instant::NEVER {
-            self.due.pop();
-        } else if let Some(mut top) = self.due.peek_mut() {
-            *top = Reverse((next, number));
+            self.due.put_off(next);
+            self.give(number, at, net);
         }
     }
 
     /// A source offers a frame, born at `at`, and it waits for its turn.
     #[inline(never)]
     fn give(&mut self, number: usize, at: Instant, net: &mut Net) {
-        let Some(Offered { handle, queue, flow, class, .. }) = self.offer(number, at, net) else { return };
+        let Some(Offered { handle, queue, flow, class, .. }) = self.offer(number, at, false, net) else {
+            return;
+        };
         self.queues[queue as usize].push(&mut net.pool, handle);
         if !self.is_blocked(flow) {
             self.waiting.insert(usize::from(class), queue as usize);
         }
     }
 
-    /// A source offers a frame, born at `at`, unless its message is complete.
+    /// A source offers a frame, born at `at`, unless its message is complete. It counts as sent too if it `goes_at_once`.
     #[inline(always)]
-    fn offer(&mut self, number: usize, at: Instant, net: &mut Net) -> Option<Offered> {
+    fn offer(&mut self, number: usize, at: Instant, goes_at_once: bool, net: &mut Net) -> Option<Offered> {
         let source = &mut self.sources[number];
         if source.arrivals.is_greedy() && !source.arrivals.gives(net.now) {
             return None;
@@ -879,11 +867,11 @@ impl Host {
             }
             *held += u64::from(length);
         }
-        let sequence = net.sent[flow as usize].frames;
         let is_counted = source.counted > 0;
         source.counted -= u64::from(is_counted);
-        net.count_sending(flow, |sent| {
+        let sequence = net.count_sending(flow, |sent| {
             sent.offered += if is_counted { 0 } else { u64::from(length) };
+            sent.bytes += if goes_at_once { u64::from(length) } else { 0 };
             sent.frames += 1;
         });
         let Path { to, class, queue, .. } = self.path(flow);
@@ -902,7 +890,6 @@ impl Host {
         self.sources.first().into_iter().for_each(bring_near);
         self.limiters.first().into_iter().for_each(bring_near);
         self.paths.first().into_iter().for_each(bring_near);
-        self.due.peek().into_iter().for_each(bring_near);
     }
 
     #[inline]

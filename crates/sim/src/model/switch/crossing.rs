@@ -140,7 +140,7 @@ impl Switch {
             if matches!(frame.body, Body::Data { .. }) {
                 self.release_copy(&frame, input, net);
             }
-            return self.lose(handle, At::Output(port), false, net);
+            return self.lose(handle, At::Output(port), net);
         }
         self.outputs[queue].meter.add(net.now, u64::from(frame.length));
         self.waiting.stage(handle, queue, &mut net.pool);
@@ -166,7 +166,7 @@ impl Switch {
             if matches!(frame.body, Body::Data { .. }) {
                 self.discharge(&frame, input, net);
             }
-            self.lose(handle, At::Output(port), false, net);
+            self.lose(handle, At::Output(port), net);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which inputs stop their peers, and when.
 
-use super::{Switch, is_data_of};
+use super::Switch;
+use super::ways::Ways;
 use crate::kernel::agenda::{Lane, LaneKind};
 use crate::model::frame::{Body, Frame};
 use crate::model::net::Net;
@@ -411,24 +412,14 @@ impl Switch {
     }
 
     /// The queue that most of what an input holds waits in, as the wire of its port and its data priority; in all
-    /// classes if none is given. This looks at many frames, so it is asked only when an input stops its peer.
+    /// classes if none is given.
     fn fullest_for(&self, input: usize, class: Option<usize>, net: &Net) -> Option<(u32, usize)> {
-        // Where frames wait for one output each and nowhere else, most need not be looked at.
-        let is_plain = !self.is_staged()
-            && !self.parted.is_used()
-            && self.acknowledgements.is_none()
-            && self.isolation.is_none();
         let mut fullest: Option<(u64, (u32, usize))> = None;
-        let is_only = class.is_some() || net.data_count() == 1;
         for class in class.map_or(0..self.classes, |class| class..class + 1) {
             let Some(data) = net.data_class(class) else { continue };
-            let found = if is_plain {
-                let found = self.fullest_output(input, class, is_only, net);
-                // How much it is counts only where there are several classes to choose from.
-                let counts = |it: Option<(u64, usize)>| {
-                    it.map(|(octets, output)| (if is_only { 0 } else { octets }, output))
-                };
-                debug_assert_eq!(counts(found), counts(self.fullest_of_all(input, class, net)));
+            let found = if self.ways.are_known() {
+                let found = self.ways.fullest(input, class);
+                debug_assert_eq!(found, self.fullest_of_all(input, class, net));
                 found
             } else {
                 self.fullest_of_all(input, class, net)
@@ -442,6 +433,16 @@ impl Switch {
         fullest.map(|(_, queue)| queue)
     }
 
+    /// Whether each frame waits for one output and nowhere else, and somebody will ask what an input holds for which.
+    pub(super) fn counts_ways(&self) -> bool {
+        self.stops.scope != Scope::Off
+            && self.ports.len() <= Ways::PORTS
+            && !self.is_staged()
+            && !self.parted.is_used()
+            && self.acknowledgements.is_none()
+            && self.isolation.is_none()
+    }
+
     /// The output that most of what an input holds of a class is for, and how much that is; the first of several. Looks at every
     /// frame, wherever in the switch it is.
     fn fullest_of_all(&self, input: usize, class: usize, net: &Net) -> Option<(u64, usize)> {
@@ -453,52 +454,6 @@ impl Switch {
         }
         let fullest = held.into_iter().zip(0..).max_by_key(|(octets, output)| (*octets, Reverse(*output)));
         fullest.filter(|(octets, _)| *octets > 0)
-    }
-
-    /// The same where frames wait for one output each and nowhere else. Begins with the longest queue, and looks into another only
-    /// if that, or what is left of the input, could be more. If only the output is of interest, and not how much is for it, more
-    /// than half is enough to know; and where there is not room for half in all other queues, none is looked into.
-    fn fullest_output(
-        &self,
-        input: usize,
-        class: usize,
-        only_which: bool,
-        net: &Net,
-    ) -> Option<(u64, usize)> {
-        let lists: Vec<_> = self.waiting.lists_of_input(input, class).collect();
-        let level = |output: usize| self.outputs[output * self.classes + class].meter.level();
-        let mut outputs: Vec<_> = (0..lists.len()).map(|output| (level(output), Reverse(output))).collect();
-        outputs.sort_unstable_by_key(|most| Reverse(*most));
-        let held = self.inputs[input * self.classes + class].meter.level();
-        let enough = if only_which { held / 2 } else { u64::MAX };
-        // The frame that has just come is in its queue, and not in the level of that yet.
-        let new = u64::from(u16::MAX);
-        if let [(_, longest), others @ ..] = &outputs[..] {
-            let elsewhere = new + others.iter().map(|(level, _)| level).sum::<u64>();
-            if held.saturating_sub(elsewhere) > enough {
-                return Some((held - elsewhere, longest.0));
-            }
-        }
-        let (mut left, mut fullest) = (held, None);
-        for (level, output) in outputs {
-            let at_most = (level + new).min(left);
-            if Some((at_most, output)) <= fullest {
-                continue;
-            }
-            let frames = lists[output.0].iter(&net.pool).map(|(_, slot)| slot);
-            let own =
-                frames.filter(|slot| usize::from(slot.ingress) == input && is_data_of(&slot.frame, class));
-            let mut octets = 0;
-            for slot in own {
-                octets += u64::from(slot.frame.length);
-                if octets > enough {
-                    return Some((octets, output.0));
-                }
-            }
-            left -= octets;
-            fullest = fullest.max(Some((octets, output)));
-        }
-        fullest.filter(|(octets, _)| *octets > 0).map(|(octets, Reverse(output))| (octets, output))
     }
 
     /// The pause sent last may need another.

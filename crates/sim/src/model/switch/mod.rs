@@ -18,13 +18,14 @@ mod sampler;
 mod search;
 mod tally;
 mod waits;
+mod ways;
 
 use super::Fault;
 use super::fabric::{Ends, Leaf, Mail};
 use super::frame::{Body, Frame, Handle, List, Pool};
 use super::near::bring_near;
 use super::net::{Net, Wire};
-use super::port::{Meter, Sender, Turns};
+use super::port::{Meter, Sender, Turns, highest};
 use super::ring::Ring;
 use super::stream;
 use crate::kernel::agenda::{Lane, LaneKind};
@@ -43,6 +44,7 @@ use reliable::Acknowledgements;
 use sampler::Sampler;
 use std::sync::Arc;
 pub(crate) use waits::Wait;
+use ways::Ways;
 
 /// A switch.
 #[derive(Debug)]
@@ -56,6 +58,7 @@ pub(crate) struct Switch {
     /// Likewise.
     inputs: Vec<Place>,
     waiting: Waiting,
+    ways: Ways,
     /// Credits and output buffers, where there are any.
     crossing: Option<Crossing>,
     /// What there is instead, if this is a leaf of a fabric.
@@ -70,11 +73,13 @@ pub(crate) struct Switch {
     next: Vec<u16>,
     /// The ports among which a flow has its choice, where they are the same towards all hosts that several lead to.
     choices: Vec<u16>,
-    /// The same if they are a power of two, so that a mask will do; else [`CHOICE`] alone.
+    /// The same if they are a power of two, so that a mask will do; else [`CHOICE`] alone; and none where there is no choice.
     masked_choices: Vec<u16>,
     routes: Arc<[Routes]>,
     epoch: usize,
     books: Books,
+    /// Whether the highest class that is ready goes first, at all ports.
+    is_strict: bool,
     /// Whether frames may pass through if nothing is in their way: not where they cross the switch in stages, where some
     /// are copied or isolated, or where classes take turns.
     may_pass: bool,
@@ -88,7 +93,7 @@ const CHOICE: u16 = u16::MAX;
 /// No port leads to a host.
 const NOWHERE: u16 = u16::MAX - 1;
 
-/// A frame that passes through touches the first of its two lines of the cache.
+/// A frame touches the first of its two lines of the cache, unless classes take turns.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Port {
@@ -186,6 +191,7 @@ impl Switch {
             waiting: Waiting::new(&switch.buffering, ports.len(), fabric_outputs, classes),
             crossing,
             leaf,
+            ways: Ways::default(),
             parted: Parted::new(net.groups.len()),
             acknowledgements: takes.map(|takes| Acknowledgements::new(takes, ports.len())),
             stops: Stops::new(&switch.flow_control, ports.len(), &net.classes),
@@ -197,6 +203,7 @@ impl Switch {
             routes: Arc::clone(routes),
             epoch: 0,
             books: Books::default(),
+            is_strict: ports.iter().all(|port| matches!(port.turns, Turns::Strict)),
             may_pass: false,
             lets_pass: false,
             quiet: Quiet { output: 0, input: 0 },
@@ -206,11 +213,12 @@ impl Switch {
         built.install_samplers(plan, seed, net);
         built.install_isolation(plan, seed, net);
         built.follow_routes(plan.hosts.len());
-        built.may_pass = !built.is_staged()
-            && !built.parted.is_used()
-            && built.isolation.is_none()
-            && built.ports.iter().all(|port| matches!(port.turns, Turns::Strict));
+        built.may_pass =
+            !built.is_staged() && !built.parted.is_used() && built.isolation.is_none() && built.is_strict;
         built.lets_pass = built.may_pass;
+        if built.counts_ways() {
+            built.ways = Ways::new(built.ports.len(), classes);
+        }
         built.quiet = built.who_watches();
         built
     }
@@ -321,7 +329,7 @@ impl Switch {
             return self.take_in_multicast(handle, input, net);
         }
         let Some(output) = self.output_towards(frame.to, frame.flow) else {
-            return self.lose(handle, At::Input(input), false, net);
+            return self.lose(handle, At::Input(input), net);
         };
         self.take_in_for(handle, input, output, net);
     }
@@ -330,10 +338,10 @@ impl Switch {
     #[inline(never)]
     fn take_in_for(&mut self, handle: Handle, input: usize, output: usize, net: &mut Net) {
         let mut frame = net.pool.get(handle).frame;
-        let mut class = frame.class as usize;
+        let class = frame.class as usize;
         let is_data = matches!(frame.body, Body::Data { .. });
         if input < self.ports.len() && !self.ports[input].sender.up {
-            return self.lose(handle, At::Input(input), false, net);
+            return self.lose(handle, At::Input(input), net);
         }
         let is_watched = is_data && self.isolation.as_ref().is_some_and(|it| it.is_monitored(class));
         if is_watched {
@@ -341,35 +349,56 @@ impl Switch {
                 return self.lose_for_want_of_room(handle, full, net);
             }
             frame = net.pool.get(handle).frame;
-            class = usize::from(frame.class);
         } else if is_data && let Err(full) = self.find_room(&frame, input, output, net) {
             return self.lose_for_want_of_room(handle, full, net);
         }
         if let Some(port) = self.own_port_for(&frame, input) {
             return self.bypass(handle, port, net);
         }
+        self.enqueue(handle, &frame, [input, output], [is_data, is_watched], net);
+    }
+
+    /// Lets a frame of data wait for an output, for which there is room, where frames may pass through.
+    #[inline(never)]
+    fn let_data_wait(&mut self, handle: Handle, input: usize, output: usize, net: &mut Net) {
+        let frame = net.pool.get(handle).frame;
+        self.enqueue(handle, &frame, [input, output], [true, false], net);
+    }
+
+    /// A frame waits for an output: whether it is data, and whether its flow may be isolated, is known.
+    #[inline(always)]
+    fn enqueue(
+        &mut self,
+        handle: Handle,
+        frame: &Frame,
+        [input, output]: [usize; 2],
+        [is_data, is_watched]: [bool; 2],
+        net: &mut Net,
+    ) {
+        let class = usize::from(frame.class);
         net.pool.get_mut(handle).ingress = input as u16;
         self.waiting.push(handle, input, output, class, &mut net.pool);
         if is_data {
-            self.charge(&frame, input, net);
+            self.ways.add(input, class, output, frame.length);
+            self.charge(frame, input, net);
         }
         if self.is_staged() {
             if is_data {
-                self.watch_input(&frame, input, net);
+                self.watch_input(frame, input, net);
             }
             match self.leaf {
-                Some(_) => self.ask(&frame, input, net),
+                Some(_) => self.ask(frame, input, net),
                 None => self.request(output, u64::from(frame.length), net),
             }
             return;
         }
-        self.wait_at_output(&frame, output, net);
+        self.wait_at_output(frame, output, net);
         if is_watched {
             self.settle(output, net);
         }
         if is_data {
             self.watch_output(handle, output, net);
-            self.watch_input(&frame, input, net);
+            self.watch_input(frame, input, net);
         } else {
             self.stamp(handle, output, net);
         }
@@ -384,7 +413,7 @@ impl Switch {
         let (class, length) = (usize::from(of_class), u64::from(octets));
         self.books.received += length;
         let Some(output) = self.port_towards(to, flow) else {
-            return self.lose(handle, At::Input(input), false, net);
+            return self.lose(handle, At::Input(input), net);
         };
         let [into, out_of] = [input, output].map(|port| port * self.classes + class);
         let (sender, held) = (&self.ports[output].sender, self.inputs[into].meter.level());
@@ -395,7 +424,10 @@ impl Switch {
                     && self.stops.stays_silent(input, class, length, held))
             && self.waiting.has_room_for_passage(length, held);
         if !goes {
-            return self.take_in_for(handle, input, output, net);
+            return match self.find_room(frame, input, output, net) {
+                Ok(()) => self.let_data_wait(handle, input, output, net),
+                Err(full) => self.lose_for_want_of_room(handle, full, net),
+            };
         }
         self.outputs[out_of].meter.touch(length);
         self.inputs[into].meter.touch(length);
@@ -421,14 +453,15 @@ impl Switch {
     }
 
     /// A frame finds no room. That must not be in a lossless class, unless a link had failed.
-    #[cold]
+    #[inline(never)]
     fn lose_for_want_of_room(&mut self, handle: Handle, full: At, net: &mut Net) {
         let class = usize::from(net.pool.get(handle).frame.class);
-        let excused = match full {
-            At::Input(input) => self.stops.is_excused(input, class),
-            At::Output(_) => self.stops.is_any_excused(),
-        };
-        self.lose(handle, full, !excused, net);
+        let is_grave = self.stops.is_lossless(class)
+            && match full {
+                At::Input(input) => !self.stops.is_excused(input, class),
+                At::Output(_) => !self.stops.is_any_excused(),
+            };
+        self.lose_at(handle, full, is_grave, net);
     }
 
     /// Every frame of data that an input holds in a class, with the output it is for.
@@ -485,6 +518,10 @@ impl Switch {
     /// The port for a frame that has no fabric to cross.
     #[inline(always)]
     fn port_towards(&self, to: u32, flow: u32) -> Option<usize> {
+        if self.masked_choices.is_empty() {
+            let port = self.next[to as usize];
+            return (port != NOWHERE).then_some(usize::from(port));
+        }
         // Which of the two it is cannot be foretold: both are worked out.
         let hash = stream::mix(u64::from(flow) << 32 | u64::from(self.id.0));
         let (port, chosen) =
@@ -533,7 +570,11 @@ impl Switch {
         }
         let base = port * self.classes;
         let waiting = &self.waiting;
-        let class = turns.pick(eligible, |class| waiting.head_length(base + class, &net.pool));
+        let class = if self.is_strict {
+            highest(eligible)
+        } else {
+            turns.pick(eligible, |class| waiting.head_length(base + class, &net.pool))
+        };
         let (handle, is_last) = self.waiting.pop(port, class, &net.pool);
         if is_last {
             sender.ready &= !(1 << class);
@@ -566,6 +607,7 @@ impl Switch {
             }
             self.vacate(port, class, length, net);
         } else if is_data {
+            self.ways.remove(input, class, port, frame.length);
             self.discharge(&frame, input, net);
         }
     }
@@ -580,9 +622,14 @@ impl Switch {
         self.look_if_free(port, net);
     }
 
-    /// A frame is lost here. In a lossless class, for want of room, that ends the run.
-    #[cold]
-    fn lose(&mut self, handle: Handle, at: At, for_want_of_room: bool, net: &mut Net) {
+    /// A frame is lost here, for no fault of the switch.
+    fn lose(&mut self, handle: Handle, at: At, net: &mut Net) {
+        self.lose_at(handle, at, false, net);
+    }
+
+    /// A frame is lost here. If that is grave, it ends the run.
+    #[inline(always)]
+    fn lose_at(&mut self, handle: Handle, at: At, is_grave: bool, net: &mut Net) {
         let frame = net.pool.get(handle).frame;
         net.pool.free(handle);
         let (class, length) = (frame.class as usize, u64::from(frame.length));
@@ -598,16 +645,10 @@ impl Switch {
         let wire = self.ports[port].sender.wire;
         place.dropped += 1;
         // The first of a sampling interval; the count of the rest is in the sample.
-        if place.dropped == 1
-            && let Some(data) = net.data_class(class)
-        {
-            let value = i64::from(frame.length);
-            match at {
-                At::Input(_) => net.input_event(wire, data, EventKind::Drop, Some(frame.flow), value),
-                At::Output(_) => net.port_event(wire, data, EventKind::Drop, Some(frame.flow), value),
-            }
+        if place.dropped == 1 {
+            note_loss(&frame, at, wire, net);
         }
-        if for_want_of_room && self.stops.is_lossless(class) {
+        if is_grave {
             net.break_off(Fault::not_lossless(net, wire, net.classes[class], length));
         }
     }
@@ -650,10 +691,11 @@ impl Switch {
                     if self.is_staged() {
                         self.release_copy(&frame, input, net);
                     } else {
+                        self.ways.remove(input, class, port, frame.length);
                         self.discharge(&frame, input, net);
                     }
                 }
-                self.lose(handle, At::Output(port), false, net);
+                self.lose(handle, At::Output(port), net);
             }
         }
     }
@@ -683,16 +725,23 @@ impl Switch {
                 }
             })
             .collect();
+        self.masked_choices = match common {
+            None => Vec::new(),
+            Some(common) if are_common && common.len().is_power_of_two() => common.to_vec(),
+            Some(_) => vec![CHOICE],
+        };
         self.choices = common.filter(|_| are_common).unwrap_or_default().to_vec();
-        let fits_a_mask = self.choices.len().is_power_of_two();
-        self.masked_choices = if fits_a_mask { self.choices.clone() } else { vec![CHOICE] };
     }
 
-    /// What it points to is wanted soon.
-    pub(super) fn bring_contents_near(&self) {
-        bring_near(&self.ports[..]);
-        bring_near(&self.outputs[..]);
-        bring_near(&self.inputs[..]);
+    /// What it points to is wanted soon, as far as it concerns data; `data` are its classes.
+    pub(super) fn bring_contents_near(&self, data: &[usize]) {
+        for (port, first) in self.ports.iter().zip((0..).step_by(self.classes)) {
+            port.sender.bring_near();
+            for class in data {
+                bring_near(&self.outputs[first + class]);
+                bring_near(&self.inputs[first + class]);
+            }
+        }
         bring_near(&self.masked_choices[..]);
         self.waiting.bring_near();
     }
@@ -791,6 +840,17 @@ impl Switch {
         let stopped = self.stops.take_stopped(port, class, now);
         let [mean, peak, cnms, dropped] = self.inputs[port * self.classes + class].take(span, now);
         [mean, peak, stopped, cnms, dropped]
+    }
+}
+
+/// Records that a frame was lost at a port, the one that sends on a wire.
+#[cold]
+fn note_loss(frame: &Frame, at: At, wire: u32, net: &mut Net) {
+    let Some(data) = net.data_class(usize::from(frame.class)) else { return };
+    let (flow, value) = (Some(frame.flow), i64::from(frame.length));
+    match at {
+        At::Input(_) => net.input_event(wire, data, EventKind::Drop, flow, value),
+        At::Output(_) => net.port_event(wire, data, EventKind::Drop, flow, value),
     }
 }
 

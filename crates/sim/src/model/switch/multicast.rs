@@ -64,7 +64,7 @@ impl Switch {
         let frame = net.pool.get(handle).frame;
         let group = net.flows[frame.flow as usize].group.expect("it is a multicast frame");
         if !self.ports[input].sender.up {
-            return self.lose(handle, At::Input(input), false, net);
+            return self.lose(handle, At::Input(input), net);
         }
         let mut copies = std::mem::take(&mut self.parted.copies);
         let mut spare = Some(handle);
@@ -91,7 +91,7 @@ impl Switch {
             }
         }
         if let Some(handle) = spare {
-            self.lose(handle, At::Input(input), false, net);
+            self.lose(handle, At::Input(input), net);
         }
         if !copies.is_empty() {
             self.let_wait(&frame, group, &copies, input, net);
