@@ -143,8 +143,6 @@ struct Desk<W: Write + Send> {
 
 impl<W: Write + Send> Desk<W> {
     fn write_all(mut self, pieces: &Receiver<Piece>, close: &Sender<Series<W>>, say: &Sender<Rest>) {
-        let prepared = self.tables.prepare();
-        self.note(prepared);
         for piece in pieces {
             self.take(piece);
         }
