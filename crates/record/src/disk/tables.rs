@@ -26,7 +26,7 @@ use std::thread::{self, ScopedJoinHandle};
 /// From so many rows on, more threads are worth it.
 pub(super) const MANY: usize = 16 * 1024;
 /// A row group ends when it has so many rows: about what is held at most, and what a killed run can lose.
-pub(super) const ROW_GROUP: usize = 128 * 1024;
+const ROW_GROUP: usize = 128 * 1024;
 
 /// The tables of one run, open.
 pub(super) struct Tables<W: Write + Send> {

@@ -57,7 +57,7 @@ impl Runs {
     /// All of them, and none is left.
     pub(super) fn take(&mut self) -> Vec<u8> {
         self.settle();
-        while self.count % GROUP > 0 {
+        while !self.count.is_multiple_of(GROUP) {
             // Whoever reads knows how many there are.
             self.pack(0);
         }
@@ -68,7 +68,7 @@ impl Runs {
     /// The number said last comes no more.
     fn settle(&mut self) {
         let (number, mut times) = mem::take(&mut self.last);
-        while self.count % GROUP > 0 && times > 0 {
+        while !self.count.is_multiple_of(GROUP) && times > 0 {
             self.pack(number);
             times -= 1;
         }
