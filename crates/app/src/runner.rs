@@ -11,7 +11,7 @@ use quell_proto::units::Instant;
 use quell_record::claim::{Claim, FairShare, FigureSpec};
 use quell_record::{
     Digest, DiskWriter, Ending, EntityId, Event, Experiment, Fault, FlowTotals, Manifest, ManifestDraft,
-    Quantity, RecordError, ResolvedValue, Sink, read_run,
+    Quantity, RecordError, ResolvedValue, Rows, Sink, read_run,
 };
 use quell_report::Extract;
 use quell_sim::kernel::{self, Broken, Control};
@@ -389,11 +389,17 @@ struct Recorder<'a> {
     control: &'a Control,
 }
 
-impl Sink for Recorder<'_> {
-    fn begin_samples(&mut self, at: Instant) {
+impl Recorder<'_> {
+    fn stop_if_failed(&self) {
         if self.disk.has_failed() {
             self.control.stop.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+impl Sink for Recorder<'_> {
+    fn begin_samples(&mut self, at: Instant) {
+        self.stop_if_failed();
         self.disk.begin_samples(at);
     }
 
@@ -403,6 +409,11 @@ impl Sink for Recorder<'_> {
 
     fn end_samples(&mut self) {
         self.disk.end_samples();
+    }
+
+    fn rows(&mut self, rows: &Rows) {
+        self.stop_if_failed();
+        self.disk.rows(rows);
     }
 
     fn event(&mut self, event: Event) {

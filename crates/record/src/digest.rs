@@ -104,10 +104,11 @@ impl Digester {
         Digester::default()
     }
 
-    /// A row of samples and its values.
-    pub(crate) fn row(&mut self, at: Instant, values: impl Iterator<Item = (Cell, i64)>) {
+    /// A row of samples: whose values it has, and the values.
+    pub(crate) fn row(&mut self, at: Instant, shape: &[Cell], values: &[i64]) {
         self.begin_samples(at);
-        values.for_each(|((entity, quantity), value)| self.sample(entity, quantity, value));
+        let values = shape.iter().zip(values);
+        self.samples.push_all(values.map(|((entity, quantity), value)| said(*entity, *quantity, *value)));
     }
 
     /// The digest of all that was said so far.
@@ -130,11 +131,7 @@ impl Sink for Digester {
 
     #[inline]
     fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
-        let mut octets = [1; 14];
-        octets[1..5].copy_from_slice(&entity.0.to_le_bytes());
-        octets[5] = quantity as u8;
-        octets[6..].copy_from_slice(&value.to_le_bytes());
-        self.samples.push(&octets);
+        self.samples.push(&said(entity, quantity, value));
     }
 
     fn event(&mut self, event: Event) {
@@ -191,6 +188,16 @@ impl Sink for Digester {
     }
 }
 
+/// How a value is written.
+#[inline]
+fn said(entity: EntityId, quantity: Quantity, value: i64) -> [u8; 14] {
+    let mut octets = [1; 14];
+    octets[1..5].copy_from_slice(&entity.0.to_le_bytes());
+    octets[5] = quantity as u8;
+    octets[6..].copy_from_slice(&value.to_le_bytes());
+    octets
+}
+
 /// A stream of octets on its way into a hash, which likes them in long pieces.
 #[derive(Clone, Debug, Default)]
 struct Stream {
@@ -199,20 +206,33 @@ struct Stream {
 }
 
 impl Stream {
+    /// A power of two: pieces of that length are hashed several octets at a time from beginning to end.
     const PIECE: usize = 32 * 1024;
 
     #[inline]
     fn push(&mut self, octets: &[u8]) {
         self.waiting.extend_from_slice(octets);
         if self.waiting.len() >= Self::PIECE {
-            self.hash_waiting();
+            self.hash_pieces();
         }
     }
 
+    /// Pushes several of the same length, whose room is made at once.
+    fn push_all<const N: usize>(&mut self, all: impl ExactSizeIterator<Item = [u8; N]>) {
+        let before = self.waiting.len();
+        self.waiting.resize(before + N * all.len(), 0);
+        for (room, octets) in self.waiting[before..].chunks_exact_mut(N).zip(all) {
+            room.copy_from_slice(&octets);
+        }
+        self.hash_pieces();
+    }
+
+    /// Hashes what is whole pieces; the rest goes on waiting.
     #[inline(never)]
-    fn hash_waiting(&mut self) {
-        self.hasher.update(&self.waiting);
-        self.waiting.clear();
+    fn hash_pieces(&mut self) {
+        let pieces = self.waiting.len() / Self::PIECE * Self::PIECE;
+        self.hasher.update(&self.waiting[..pieces]);
+        self.waiting.drain(..pieces);
     }
 
     fn hash(&self) -> blake3::Hash {
@@ -262,6 +282,12 @@ mod tests {
             pieces.push(&number.to_le_bytes());
             whole.update(&number.to_le_bytes());
         }
+        assert_eq!(pieces.hash(), whole.finalize());
+        let all = (0..20_000_u16).map(u16::to_be_bytes);
+        all.clone().for_each(|octets| {
+            whole.update(&octets);
+        });
+        pieces.push_all(all);
         assert_eq!(pieces.hash(), whole.finalize());
     }
 

@@ -26,6 +26,7 @@ pub use error::{Difference, Fault, RecordError};
 pub use experiment::{ConfigurationHead, Experiment, ExperimentHead, RunEntry};
 pub use manifest::{Ending, FileMark, Manifest, ManifestDraft, ResolvedValue, ScenarioText};
 pub use recording::{Memory, Recording};
+pub use rows::{Cell, Rows};
 pub use select::{SelectError, Selector};
 pub use sink::{Event, EventKind, FlowTotals, Quantity, Sink, Tap, Tee};
 

@@ -143,6 +143,7 @@ pub struct Memory {
     /// What was said last, and is in no series yet; and before that, what another sink was told.
     rows: Rows,
     told: Vec<Rows>,
+    told_events: Vec<Vec<Event>>,
     /// None if another sink takes the digest.
     digester: Option<Digester>,
 }
@@ -151,6 +152,8 @@ impl Memory {
     /// So many rows are turned into series at a time, or so many values if rows are long.
     const ROWS: usize = 64;
     const VALUES: usize = 1 << 19;
+    /// Events of another sink are kept in lists of so many.
+    const EVENTS: usize = 8 * 1024;
 
     /// An empty one, for a run of these entities.
     pub fn new(catalog: Catalog) -> Memory {
@@ -167,6 +170,7 @@ impl Memory {
             flows: Vec::new(),
             rows: Rows::default(),
             told: Vec::new(),
+            told_events: Vec::new(),
             digester: None,
         }
     }
@@ -183,6 +187,10 @@ impl Memory {
         self.end_row();
         self.keep_rows();
         self.keep_told();
+        self.events.reserve_exact(self.told_events.iter().map(Vec::len).sum());
+        for mut events in self.told_events {
+            self.events.append(&mut events);
+        }
         Recording {
             catalog: self.catalog,
             times: self.times,
@@ -211,9 +219,16 @@ impl Memory {
         self.rows.clear();
     }
 
-    /// Adds events that another sink was told.
+    /// Adds events that another sink was told. There may be millions: a single list would be copied each time that it has to grow.
     pub(crate) fn keep_events(&mut self, events: &[Event]) {
-        self.events.extend_from_slice(events);
+        match self.told_events.last_mut() {
+            Some(last) if last.len() + events.len() <= last.capacity() => last.extend_from_slice(events),
+            _ => {
+                let mut list = Vec::with_capacity(events.len().max(Self::EVENTS));
+                list.extend_from_slice(events);
+                self.told_events.push(list);
+            }
+        }
     }
 
     /// Adds totals, likewise.

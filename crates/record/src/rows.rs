@@ -8,11 +8,11 @@ use quell_proto::units::Instant;
 use std::sync::Arc;
 
 /// Whose a value is, and what it measures.
-pub(crate) type Cell = (EntityId, Quantity);
+pub type Cell = (EntityId, Quantity);
 
 /// Rows that say the same of the same entities. The last one may not be over.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rows {
+pub struct Rows {
     /// Shared with those that were given away: it may be as long as a row.
     shape: Arc<Vec<Cell>>,
     times: Vec<Instant>,
@@ -26,18 +26,48 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// One row: whose values it has, in order, and those values.
+    ///
+    /// # Panics
+    /// When there are more of one than of the other.
+    pub fn one(at: Instant, shape: Arc<Vec<Cell>>, values: Vec<i64>) -> Rows {
+        assert_eq!(shape.len(), values.len(), "a value for each cell");
+        Rows { said: shape.len(), shape, times: vec![at], values, is_open: false, last: Some(at) }
+    }
+
+    /// Adds rows that are over to those that are over here. Gives back the latter if they are of another shape.
+    ///
+    /// # Panics
+    /// As [`Rows::begin`].
+    pub(crate) fn append(&mut self, rows: &Rows) -> Option<Rows> {
+        let first = rows.times.first()?;
+        self.assert_later(*first);
+        let is_alike = self.times.is_empty() || self.shape == rows.shape;
+        let others = (!is_alike).then(|| self.hand_over());
+        // Theirs even if it is the same: who says rows of one shape again and again is recognised by it.
+        self.shape = Arc::clone(&rows.shape);
+        self.times.extend_from_slice(&rows.times);
+        self.values.extend_from_slice(&rows.values);
+        self.last = rows.last;
+        others
+    }
+
     /// Begins a row, after [`Rows::end_row`].
     ///
     /// # Panics
     /// When rows do not rise: digests and files rest on the order that [`Sink`](crate::Sink) asks for.
-    pub(crate) fn begin(&mut self, at: Instant) {
+    pub fn begin(&mut self, at: Instant) {
+        self.assert_later(at);
+        self.last = Some(at);
+        self.times.push(at);
+        (self.said, self.is_open) = (0, true);
+    }
+
+    fn assert_later(&self, at: Instant) {
         assert!(
             self.last.is_none_or(|before| before < at),
             "samples at {at} come after those of a later time"
         );
-        self.last = Some(at);
-        self.times.push(at);
-        (self.said, self.is_open) = (0, true);
     }
 
     /// Adds a value to the row begun last. Gives back the rows before it if they are of another shape.
@@ -45,7 +75,7 @@ impl Rows {
     /// # Panics
     /// When values of a row are not in order of entity and quantity, or precede every row.
     #[inline]
-    pub(crate) fn say(&mut self, cell: Cell, value: i64) -> Option<Rows> {
+    pub fn say(&mut self, cell: Cell, value: i64) -> Option<Rows> {
         if self.shape.get(self.said) != Some(&cell) {
             return self.say_otherwise(cell, value);
         }
@@ -69,7 +99,7 @@ impl Rows {
 
     /// The row begun last is over, if it is not already, and is told to a digest. Gives back the rows before it if they are of
     /// another shape.
-    pub(crate) fn end_row(&mut self, digester: Option<&mut Digester>) -> Option<Rows> {
+    pub fn end_row(&mut self, digester: Option<&mut Digester>) -> Option<Rows> {
         if !self.is_open {
             return None;
         }
@@ -87,8 +117,7 @@ impl Rows {
     }
 
     fn tell_row(&self, row: usize, digester: &mut Digester) {
-        let values = self.row(row).iter().copied();
-        digester.row(self.times[row], self.shape.iter().copied().zip(values));
+        digester.row(self.times[row], &self.shape, self.row(row));
     }
 
     /// Gives the last row, as far as it has been said, a shape of its own.
@@ -112,7 +141,7 @@ impl Rows {
     }
 
     /// Gives all rows away but not their shape, likewise.
-    pub(crate) fn hand_over(&mut self) -> Rows {
+    pub fn hand_over(&mut self) -> Rows {
         let times = std::mem::take(&mut self.times);
         let room = Vec::with_capacity(self.values.len());
         let values = std::mem::replace(&mut self.values, room);
@@ -120,12 +149,12 @@ impl Rows {
     }
 
     /// Whose values each row has.
-    pub(crate) fn shape(&self) -> &Arc<Vec<Cell>> {
+    pub fn shape(&self) -> &Arc<Vec<Cell>> {
         &self.shape
     }
 
     /// When the rows are.
-    pub(crate) fn times(&self) -> &[Instant] {
+    pub fn times(&self) -> &[Instant] {
         &self.times
     }
 
@@ -135,7 +164,7 @@ impl Rows {
     }
 
     /// The values of one row.
-    pub(crate) fn row(&self, row: usize) -> &[i64] {
+    pub fn row(&self, row: usize) -> &[i64] {
         &self.values[row * self.shape.len()..(row + 1) * self.shape.len()]
     }
 }
@@ -145,6 +174,24 @@ mod tests {
     use super::*;
     use Quantity::{TxBytes, TxFrames};
     use proptest::prelude::*;
+
+    #[test]
+    fn rows_of_one_shape_stay_together_and_others_part_from_them() {
+        let row = |at, cells: &[Cell]| {
+            let values = (0..cells.len() as i64).collect();
+            Rows::one(Instant::from_ps(at), Arc::new(cells.to_vec()), values)
+        };
+        let (one, two) = ((EntityId(1), TxBytes), (EntityId(2), TxBytes));
+        let mut rows = Rows::default();
+        assert!(rows.append(&row(1, &[one])).is_none());
+        assert!(rows.append(&row(2, &[one])).is_none());
+        let others = rows.append(&row(3, &[one, two])).unwrap();
+        assert_eq!((others.times().len(), others.row(1)), (2, &[0][..]));
+        assert_eq!((rows.times().len(), rows.row(0)), (1, &[0, 1][..]));
+        rows.begin(Instant::from_ps(4));
+        assert!(rows.say(one, 7).is_none() && rows.say(two, 8).is_none() && rows.end_row(None).is_none());
+        assert_eq!((rows.times().len(), rows.row(1)), (2, &[7, 8][..]));
+    }
 
     proptest! {
         /// However shapes change from row to row, the rows that come out are those that were said.

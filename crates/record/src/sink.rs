@@ -1,6 +1,6 @@
 //! What a producer says while it runs.
 
-use crate::EntityId;
+use crate::{EntityId, Rows};
 use quell_proto::units::Instant;
 use serde::{Deserialize, Serialize};
 
@@ -262,6 +262,16 @@ pub trait Sink {
     fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64);
     /// That was the row begun last: whoever writes need not wait for the next one.
     fn end_samples(&mut self) {}
+    /// Rows of samples that are whole: each as if it had been begun, said and ended.
+    fn rows(&mut self, rows: &Rows) {
+        for (row, at) in rows.times().iter().enumerate() {
+            self.begin_samples(*at);
+            for (&(entity, quantity), value) in rows.shape().iter().zip(rows.row(row)) {
+                self.sample(entity, quantity, *value);
+            }
+            self.end_samples();
+        }
+    }
     /// Something happened. Events may arrive before the samples of an earlier instant have been written.
     fn event(&mut self, event: Event);
     /// The totals of one flow, at the end of the run.
@@ -297,6 +307,11 @@ impl<A: Sink, B: Sink> Sink for Tee<A, B> {
         self.1.end_samples();
     }
 
+    fn rows(&mut self, rows: &Rows) {
+        self.0.rows(rows);
+        self.1.rows(rows);
+    }
+
     fn event(&mut self, event: Event) {
         self.0.event(event);
         self.1.event(event);
@@ -325,6 +340,10 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 
     fn end_samples(&mut self) {
         (**self).end_samples();
+    }
+
+    fn rows(&mut self, rows: &Rows) {
+        (**self).rows(rows);
     }
 
     fn event(&mut self, event: Event) {

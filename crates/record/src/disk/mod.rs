@@ -4,6 +4,7 @@
 //! says how long each is and what it hashes to. So a folder without that ending is complete in its files, even
 //! if the run was interrupted, and a file that was cut or changed later is known before anything is read from it.
 
+mod column;
 mod read;
 mod scribe;
 mod tables;

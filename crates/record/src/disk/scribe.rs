@@ -1,7 +1,7 @@
 //! The thread that hashes, encodes and writes what a run says, and keeps it in memory for who wants that, so that the run need not
 //! wait for it.
 
-use super::tables::{MANY, Series, Tables, Written};
+use super::tables::{Flows, MANY, Series, Tables, Written};
 use crate::error::RecordError;
 use crate::rows::Rows;
 use crate::{Digest, Digester, EntityId, Event, FlowTotals, Memory, Sink};
@@ -28,8 +28,8 @@ pub(super) struct Scribe<W: Write + Send + 'static> {
     /// None once all has been handed over.
     to: Option<SyncSender<Piece>>,
     thread: Option<JoinHandle<()>>,
-    /// One of the tables, once all is in it: whoever waits closes it while the thread closes the others.
-    series: Receiver<Series<W>>,
+    /// Two of the tables, once all is in them: whoever waits closes them while the thread closes the other.
+    tables: Receiver<(Series<W>, Flows<W>)>,
     rest: Receiver<Rest>,
     blanks: Receiver<Vec<Event>>,
     has_failed: Arc<AtomicBool>,
@@ -39,8 +39,8 @@ pub(super) struct Scribe<W: Write + Send + 'static> {
 /// What the thread says at its end.
 struct Rest {
     digest: Digest,
-    /// The files that it closed, or the first thing that went wrong.
-    files: Result<[Written; 2], RecordError>,
+    /// The file that it closed, or the first thing that went wrong.
+    events: Result<Written, RecordError>,
     memory: Option<Memory>,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Ended {
 impl<W: Write + Send + 'static> Scribe<W> {
     pub(super) fn start(tables: Tables<W>, memory: Option<Memory>) -> io::Result<Scribe<W>> {
         let (to, pieces) = mpsc::sync_channel(WAITING);
-        let (close, series) = mpsc::channel();
+        let (leave, left) = mpsc::channel();
         let (say, rest) = mpsc::channel();
         let (used, blanks) = mpsc::channel();
         let has_failed = Arc::new(AtomicBool::new(false));
@@ -64,8 +64,8 @@ impl<W: Write + Send + 'static> Scribe<W> {
         let desk = Desk { tables, digester: Digester::new(), memory, used, failed: None, has_failed: failed };
         let thread = thread::Builder::new()
             .name("writer".into())
-            .spawn(move || desk.write_all(&pieces, &close, &say))?;
-        Ok(Scribe { to: Some(to), thread: Some(thread), series, rest, blanks, has_failed, ended: None })
+            .spawn(move || desk.write_all(&pieces, &leave, &say))?;
+        Ok(Scribe { to: Some(to), thread: Some(thread), tables: left, rest, blanks, has_failed, ended: None })
     }
 
     /// Whether something went wrong so far.
@@ -100,14 +100,15 @@ impl<W: Write + Send + 'static> Scribe<W> {
 
     fn wait(&mut self) -> Ended {
         // There is none if something went wrong before.
-        let series = self.series.recv().ok().map(Series::finish).transpose();
-        let Ok(Rest { digest, files, memory }) = self.rest.recv() else {
+        let closed = self.tables.recv().ok().map(close).transpose();
+        let Ok(Rest { digest, events, memory }) = self.rest.recv() else {
             let thread = self.thread.take().expect("a thread is waited for once");
             panic::resume_unwind(thread.join().expect_err("a thread that ends well says so"));
         };
-        let files = series.and_then(|series| {
-            let [events, flows] = files?;
-            Ok([series.expect("it came before the others were closed"), events, flows])
+        let files = closed.and_then(|closed| {
+            let events = events?;
+            let [series, flows] = closed.expect("they came before the other was closed");
+            Ok([series, events, flows])
         });
         Ended { digest, files, memory }
     }
@@ -124,7 +125,7 @@ impl<W: Write + Send + 'static> Drop for Scribe<W> {
         self.to = None;
         if let Some(thread) = self.thread.take() {
             // Nobody asks any more how it went.
-            let _ = self.series.recv().map(Series::finish);
+            let _ = self.tables.recv().map(close);
             let _ = thread.join();
         }
     }
@@ -142,23 +143,26 @@ struct Desk<W: Write + Send> {
 }
 
 impl<W: Write + Send> Desk<W> {
-    fn write_all(mut self, pieces: &Receiver<Piece>, close: &Sender<Series<W>>, say: &Sender<Rest>) {
-        let prepared = self.tables.prepare();
-        self.note(prepared);
+    fn write_all(
+        mut self,
+        pieces: &Receiver<Piece>,
+        left: &Sender<(Series<W>, Flows<W>)>,
+        say: &Sender<Rest>,
+    ) {
         for piece in pieces {
             self.take(piece);
         }
-        let files = match self.failed {
+        let events = match self.failed {
             Some(error) => Err(error),
             None => {
                 let Tables { series, events, flows } = self.tables;
-                // It is taken: our other end is not let go before we end.
-                let _ = close.send(series);
-                events.finish().and_then(|events| Ok([events, flows.finish()?]))
+                // They are taken: our other end is not let go before we end.
+                let _ = left.send((series, flows));
+                events.finish()
             }
         };
         // Perhaps nobody asks any more.
-        let _ = say.send(Rest { digest: self.digester.digest(), files, memory: self.memory });
+        let _ = say.send(Rest { digest: self.digester.digest(), events, memory: self.memory });
     }
 
     fn take(&mut self, piece: Piece) {
@@ -211,6 +215,10 @@ impl<W: Write + Send> Desk<W> {
         self.failed = written.err();
         self.has_failed.store(self.failed.is_some(), Ordering::Relaxed);
     }
+}
+
+fn close<W: Write + Send>((series, flows): (Series<W>, Flows<W>)) -> Result<[Written; 2], RecordError> {
+    Ok([series.finish()?, flows.finish()?])
 }
 
 fn keep_flows(flows: &[(EntityId, FlowTotals)], digester: &mut Digester, memory: Option<&mut Memory>) {

@@ -3,25 +3,18 @@
 //! Tables are long and tidy: a row per sample instant and entity, per event, per flow; units in the column
 //! names. Entities stand by name for people and other tools, and by number for our own reader.
 
+use super::column::{Column, Content, Gaps, Words};
 use super::{EVENTS, FLOWS, SERIES};
 use crate::error::RecordError;
 use crate::manifest::{FORMAT, FileMark, ManifestDraft};
 use crate::rows::{Cell, Rows};
 use crate::{Catalog, EntityClass, EntityId, EntityKind, Event, EventKind, FlowTotals, Quantity};
-use arrow_array::types::{Int8Type, Int32Type};
-use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Int8Array, Int32Array, Int64Array, StringArray, UInt8Array,
-    UInt32Array, UInt64Array, new_null_array,
-};
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
-use parquet::basic::{Compression, Encoding};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::ColumnPath;
 use std::io::{self, Write};
 use std::iter;
 use std::mem;
@@ -32,10 +25,8 @@ use std::thread::{self, ScopedJoinHandle};
 
 /// From so many rows on, more threads are worth it.
 pub(super) const MANY: usize = 16 * 1024;
-/// Rows of a row group: what the encoder holds at most, and what a killed run can lose.
+/// A row group ends when it has so many rows: about what is held at most, and what a killed run can lose.
 const ROW_GROUP: usize = 128 * 1024;
-/// Rows of a page, which is compressed as soon as it is full: not too many are left for the end.
-const PAGE: usize = 8 * 1024;
 
 /// The tables of one run, open.
 pub(super) struct Tables<W: Write + Send> {
@@ -57,79 +48,68 @@ impl<W: Write + Send> Tables<W> {
         draft: &ManifestDraft,
         open: impl Fn(&Path) -> io::Result<W>,
     ) -> Result<Tables<W>, RecordError> {
-        let names = Names::of(catalog);
-        let table = |name, schema| Table::create(dir, name, schema, draft, &open);
+        let catalog = Arc::new(catalog.clone());
+        let table = |name, columns| Table::create(dir, name, columns, draft, &open);
         Ok(Tables {
             series: Series {
-                table: table(SERIES, Series::<W>::schema())?,
-                names: names.clone(),
-                lines: Lines::of(Arc::default()),
+                table: table(SERIES, Series::<W>::columns(&catalog))?,
+                lines: Lines::of(Arc::default(), &catalog),
+                catalog: Arc::clone(&catalog),
             },
-            events: Events { table: table(EVENTS, Events::<W>::schema())?, names },
-            flows: Flows { table: table(FLOWS, Flows::<W>::schema())?, catalog: catalog.clone() },
+            events: Events {
+                table: table(EVENTS, Events::<W>::columns(&catalog))?,
+                catalog: Arc::clone(&catalog),
+            },
+            flows: Flows { table: table(FLOWS, Flows::<W>::columns())?, catalog },
         })
-    }
-
-    /// Makes ready for the first rows. It takes a millisecond, and a short run would wait for it at its end.
-    pub(super) fn prepare(&mut self) -> Result<(), RecordError> {
-        self.series.table.prepare()?;
-        self.events.table.prepare()?;
-        self.flows.table.prepare()
     }
 }
 
 /// `series.parquet`: a row for each sample instant and entity, a column for each quantity.
 pub(super) struct Series<W: Write + Send> {
     table: Table<W>,
-    names: Names,
+    catalog: Arc<Catalog>,
     /// Those of the rows written last.
     lines: Lines,
 }
 
 impl<W: Write + Send> Series<W> {
-    fn schema() -> SchemaRef {
-        let mut fields = vec![
-            Field::new("time_ps", DataType::UInt64, false),
-            Field::new("entity_id", DataType::UInt32, true),
-            Field::new("entity", Names::entity_type(), true),
-            Field::new("class", Names::class_type(), true),
+    fn columns(catalog: &Arc<Catalog>) -> Vec<(Field, Content)> {
+        let mut columns = vec![
+            number("time_ps", DataType::UInt64, false),
+            number("entity_id", DataType::UInt32, true),
+            name("entity", catalog),
+            class(),
         ];
-        fields.extend(Quantity::ALL.map(|quantity| Field::new(quantity.name(), DataType::Int64, true)));
-        Arc::new(Schema::new(fields))
+        columns.extend(Quantity::ALL.map(|quantity| number(quantity.name(), DataType::Int64, true)));
+        columns
     }
 
     /// Writes what was said at several instants.
     pub(super) fn write(&mut self, rows: &Rows) -> Result<(), RecordError> {
-        let instants = rows.times().len();
         if self.lines.shape != *rows.shape() {
-            self.lines = Lines::of(Arc::clone(rows.shape()));
+            self.lines = Lines::of(Arc::clone(rows.shape()), &self.catalog);
         }
-        let lines = &self.lines;
-        let times = rows.times().iter().flat_map(|at| iter::repeat_n(at.ps(), lines.entities.len()));
-        let entities = Entities::of(iter::repeat_n(&lines.entities, instants).flatten().copied());
-        let mut columns: Vec<ArrayRef> = vec![
-            Arc::new(UInt64Array::from_iter_values(times)),
-            entities.ids(),
-            entities.names(&self.names),
-            entities.classes(&self.names),
+        let Lines { entities, classes, cells, .. } = &self.lines;
+        let instants = rows.times();
+        let times = move || instants.iter().flat_map(|at| iter::repeat_n(at.ps() as i64, entities.len()));
+        let entities_of_all = move || iter::repeat_n(entities, instants.len()).flatten().copied();
+        let mut fills: Vec<Fill<'_>> = vec![
+            Box::new(move |column| column.numbers(times())),
+            Box::new(move |column| column.maybe_numbers(entities_of_all().map(number_of))),
+            Box::new(move |column| column.maybe_words(entities_of_all().map(place_of))),
+            Box::new(move |column| {
+                column.maybe_words(iter::repeat_n(classes, instants.len()).flatten().copied());
+            }),
         ];
-        columns.extend(lines.cells.iter().map(|cells| -> ArrayRef {
-            if cells.is_empty() {
-                return new_null_array(&DataType::Int64, entities.len());
-            }
-            let mut values = vec![0; entities.len()];
-            let mut said = vec![false; entities.len()];
-            for row in 0..instants {
-                let (values, said) =
-                    (&mut values[row * lines.entities.len()..], &mut said[row * lines.entities.len()..]);
-                for &(line, cell) in cells {
-                    values[line] = rows.row(row)[cell];
-                    said[line] = true;
+        fills.extend(cells.iter().map(|cells| -> Fill<'_> {
+            Box::new(move |column| {
+                for row in (0..instants.len()).map(|row| rows.row(row)) {
+                    column.numbers_among(&cells.gaps, cells.places.iter().map(|place| row[*place]));
                 }
-            }
-            Arc::new(Int64Array::new(values.into(), Some(said.into())))
+            })
         }));
-        self.table.write(&columns)
+        self.table.write(instants.len() * entities.len(), fills)
     }
 
     pub(super) fn finish(self) -> Result<Written, RecordError> {
@@ -141,67 +121,100 @@ impl<W: Write + Send> Series<W> {
 struct Lines {
     /// What each instant says.
     shape: Arc<Vec<Cell>>,
-    /// The entity of each. An instant of which nothing was said still has a line, so that reading finds it.
+    /// The entity of each, and its class. An instant of which nothing was said still has a line, so that reading finds it.
     entities: Vec<Option<EntityId>>,
-    /// For each quantity, the lines that have a value of it, and its place among what was said.
-    cells: [Vec<(usize, usize)>; Quantity::ALL.len()],
+    classes: Vec<Option<u32>>,
+    /// Where the values of each quantity are.
+    cells: [Cells; Quantity::ALL.len()],
+}
+
+/// Where the values of one quantity are.
+#[derive(Default)]
+struct Cells {
+    /// The lines that have one.
+    gaps: Gaps,
+    /// So many lines are known so far.
+    lines: usize,
+    /// Their places among what was said.
+    places: Vec<usize>,
+}
+
+impl Cells {
+    fn add(&mut self, line: usize, place: usize) {
+        self.fill_up_to(line, false);
+        self.fill_up_to(line + 1, true);
+        self.places.push(place);
+    }
+
+    fn fill_up_to(&mut self, lines: usize, is_there: bool) {
+        let more = lines - self.lines;
+        match self.gaps.last_mut() {
+            _ if more == 0 => {}
+            Some((before, count)) if *before == is_there => *count += more,
+            _ => self.gaps.push((is_there, more)),
+        }
+        self.lines = lines;
+    }
 }
 
 impl Lines {
-    fn of(shape: Arc<Vec<Cell>>) -> Lines {
-        let (mut entities, mut cells) = (Vec::new(), Quantity::ALL.map(|_| Vec::new()));
+    fn of(shape: Arc<Vec<Cell>>, catalog: &Catalog) -> Lines {
+        let (mut entities, mut cells) = (Vec::new(), Quantity::ALL.map(|_| Cells::default()));
         for (place, &(entity, quantity)) in shape.iter().enumerate() {
             if entities.last() != Some(&Some(entity)) {
                 entities.push(Some(entity));
             }
-            cells[quantity as usize].push((entities.len() - 1, place));
+            cells[quantity as usize].add(entities.len() - 1, place);
         }
         if shape.is_empty() {
             entities.push(None);
         }
-        Lines { shape, entities, cells }
+        cells.iter_mut().for_each(|cells| cells.fill_up_to(entities.len(), false));
+        let classes = entities.iter().map(|entity| entity.map(|entity| class_of(entity, catalog))).collect();
+        Lines { shape, entities, classes, cells }
     }
 }
 
 /// `events.parquet`: a row for each event, in order.
 pub(super) struct Events<W: Write + Send> {
     table: Table<W>,
-    names: Names,
+    catalog: Arc<Catalog>,
 }
 
 impl<W: Write + Send> Events<W> {
-    fn schema() -> SchemaRef {
-        Arc::new(Schema::new(vec![
-            Field::new("time_ps", DataType::UInt64, false),
-            Field::new("kind", Names::class_type(), false),
-            Field::new("entity_id", DataType::UInt32, true),
-            Field::new("entity", Names::entity_type(), true),
-            Field::new("class", Names::class_type(), true),
-            Field::new("flow_id", DataType::UInt32, true),
-            Field::new("flow", Names::entity_type(), true),
-            Field::new("value", DataType::Int64, false),
-            Field::new("cause_id", DataType::UInt32, true),
-            Field::new("cause", Names::entity_type(), true),
-        ]))
+    fn columns(catalog: &Arc<Catalog>) -> Vec<(Field, Content)> {
+        vec![
+            number("time_ps", DataType::UInt64, false),
+            few("kind", false, EventKind::ALL.map(EventKind::name).to_vec()),
+            number("entity_id", DataType::UInt32, true),
+            name("entity", catalog),
+            class(),
+            number("flow_id", DataType::UInt32, true),
+            name("flow", catalog),
+            number("value", DataType::Int64, false),
+            number("cause_id", DataType::UInt32, true),
+            name("cause", catalog),
+        ]
     }
 
     pub(super) fn write(&mut self, events: &[Event]) -> Result<(), RecordError> {
-        let entities = Entities::of(events.iter().map(|event| Some(event.entity)));
-        let flows = Entities::of(events.iter().map(|event| event.flow));
-        let causes = Entities::of(events.iter().map(|event| event.cause));
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(UInt64Array::from_iter_values(events.iter().map(|event| event.at.ps()))),
-            self.names.of_kinds(events.iter().map(|event| event.kind)),
-            entities.ids(),
-            entities.names(&self.names),
-            entities.classes(&self.names),
-            flows.ids(),
-            flows.names(&self.names),
-            Arc::new(Int64Array::from_iter_values(events.iter().map(|event| event.value))),
-            causes.ids(),
-            causes.names(&self.names),
-        ];
-        self.table.write(&columns)
+        let catalog = &self.catalog;
+        let all = || events.iter();
+        self.table.write(
+            events.len(),
+            vec![
+                Box::new(move |column| column.numbers(all().map(|event| event.at.ps() as i64))),
+                Box::new(move |column| column.words(all().map(|event| event.kind as u32))),
+                Box::new(move |column| column.numbers(all().map(|event| event.entity.0.into()))),
+                Box::new(move |column| column.words(all().map(|event| event.entity.0))),
+                Box::new(move |column| column.words(all().map(|event| class_of(event.entity, catalog)))),
+                Box::new(move |column| column.maybe_numbers(all().map(|event| number_of(event.flow)))),
+                Box::new(move |column| column.maybe_words(all().map(|event| place_of(event.flow)))),
+                Box::new(move |column| column.numbers(all().map(|event| event.value))),
+                Box::new(move |column| column.maybe_numbers(all().map(|event| number_of(event.cause)))),
+                Box::new(move |column| column.maybe_words(all().map(|event| place_of(event.cause)))),
+            ],
+        )
     }
 
     pub(super) fn finish(self) -> Result<Written, RecordError> {
@@ -212,7 +225,7 @@ impl<W: Write + Send> Events<W> {
 /// `flows.parquet`: a row for each flow.
 pub(super) struct Flows<W: Write + Send> {
     table: Table<W>,
-    catalog: Catalog,
+    catalog: Arc<Catalog>,
 }
 
 /// A column of totals: its name, unit included, and how it is read and written.
@@ -234,45 +247,37 @@ pub(super) const TOTALS: [Total; 11] = [
 ];
 
 impl<W: Write + Send> Flows<W> {
-    fn schema() -> SchemaRef {
-        let mut fields = vec![
-            Field::new("flow_id", DataType::UInt32, true),
-            Field::new("flow", DataType::Utf8, false),
-            Field::new("from", DataType::Utf8, false),
-            Field::new("to", DataType::Utf8, false),
-            Field::new("priority", DataType::UInt8, false),
-            Field::new("demand_bps", DataType::UInt64, true),
+    fn columns() -> Vec<(Field, Content)> {
+        let text = |name: &str| (Field::new(name, DataType::Utf8, false), Content::Texts);
+        let mut columns = vec![
+            number("flow_id", DataType::UInt32, true),
+            text("flow"),
+            text("from"),
+            text("to"),
+            number("priority", DataType::UInt8, false),
+            number("demand_bps", DataType::UInt64, true),
         ];
-        fields.extend(TOTALS.map(|(name, ..)| Field::new(name, DataType::UInt64, false)));
-        Arc::new(Schema::new(fields))
+        columns.extend(TOTALS.map(|(name, ..)| number(name, DataType::UInt64, false)));
+        columns
     }
 
     pub(super) fn write(&mut self, flows: &[(EntityId, FlowTotals)]) -> Result<(), RecordError> {
-        let entities = || flows.iter().map(|(id, _)| self.catalog.get(*id));
-        let (mut from, mut to, mut priority, mut demand) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for entity in entities() {
-            let EntityKind::Flow { from: sender, to: receiver, priority: class, demand_bps, .. } =
-                &entity.kind
-            else {
-                panic!("totals of `{}`, which is no flow", entity.name);
-            };
-            from.push(sender.as_str());
-            to.push(receiver.as_str());
-            priority.push(*class);
-            demand.push(*demand_bps);
-        }
-        let mut columns: Vec<ArrayRef> = vec![
-            Entities::of(flows.iter().map(|(id, _)| Some(*id))).ids(),
-            Arc::new(StringArray::from_iter_values(entities().map(|entity| &entity.name))),
-            Arc::new(StringArray::from(from)),
-            Arc::new(StringArray::from(to)),
-            Arc::new(UInt8Array::from(priority)),
-            Arc::new(UInt64Array::from(demand)),
+        let catalog = &self.catalog;
+        let all = move || flows.iter().map(|(id, _)| Flow::of(*id, catalog));
+        let mut fills: Vec<Fill<'_>> = vec![
+            Box::new(move |column| column.numbers(flows.iter().map(|(id, _)| id.0.into()))),
+            Box::new(move |column| column.texts(all().map(|flow| flow.name))),
+            Box::new(move |column| column.texts(all().map(|flow| flow.from))),
+            Box::new(move |column| column.texts(all().map(|flow| flow.to))),
+            Box::new(move |column| column.numbers(all().map(|flow| flow.priority.into()))),
+            Box::new(move |column| {
+                column.maybe_numbers(all().map(|flow| flow.demand_bps.map(|rate| rate as i64)));
+            }),
         ];
-        for (_, read, _) in TOTALS {
-            columns.push(Arc::new(UInt64Array::from_iter_values(flows.iter().map(|(_, it)| read(it)))));
-        }
-        self.table.write(&columns)
+        fills.extend(TOTALS.map(|(_, read, _)| -> Fill<'_> {
+            Box::new(move |column| column.numbers(flows.iter().map(|(_, totals)| read(totals) as i64)))
+        }));
+        self.table.write(flows.len(), fills)
     }
 
     pub(super) fn finish(self) -> Result<Written, RecordError> {
@@ -280,82 +285,67 @@ impl<W: Write + Send> Flows<W> {
     }
 }
 
-/// The words that columns point into instead of repeating them.
-#[derive(Clone)]
-struct Names {
-    entities: ArrayRef,
-    /// The class of each entity, by its number in `classes`.
-    class_of: Arc<[i8]>,
-    classes: ArrayRef,
-    kinds: ArrayRef,
+/// What the catalogue says of a flow.
+struct Flow<'a> {
+    name: &'a str,
+    from: &'a str,
+    to: &'a str,
+    priority: u8,
+    demand_bps: Option<u64>,
 }
 
-impl Names {
-    fn of(catalog: &Catalog) -> Names {
-        let entities = StringArray::from_iter_values(catalog.entities.iter().map(|entity| &entity.name));
-        Names {
-            entities: Arc::new(entities),
-            class_of: catalog.entities.iter().map(|entity| entity.class() as i8).collect(),
-            classes: Arc::new(StringArray::from_iter_values(EntityClass::ALL.map(EntityClass::name))),
-            kinds: Arc::new(StringArray::from_iter_values(EventKind::ALL.map(EventKind::name))),
-        }
-    }
-
-    // Signed keys, because pandas takes no unsigned ones.
-    fn entity_type() -> DataType {
-        DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
-    }
-
-    fn class_type() -> DataType {
-        DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8))
-    }
-
-    fn of_kinds(&self, kinds: impl Iterator<Item = EventKind>) -> ArrayRef {
-        let kinds = Int8Array::from_iter_values(kinds.map(|kind| kind as i8));
-        Arc::new(DictionaryArray::<Int8Type>::new(kinds, Arc::clone(&self.kinds)))
+impl Flow<'_> {
+    fn of(id: EntityId, catalog: &Catalog) -> Flow<'_> {
+        let entity = catalog.get(id);
+        let EntityKind::Flow { from, to, priority, demand_bps, .. } = &entity.kind else {
+            panic!("totals of `{}`, which is no flow", entity.name);
+        };
+        Flow { name: &entity.name, from, to, priority: *priority, demand_bps: *demand_bps }
     }
 }
 
-/// The entities that rows speak of, by number; not every row has one.
-struct Entities(UInt32Array);
-
-impl Entities {
-    fn of(entities: impl Iterator<Item = Option<EntityId>> + Clone) -> Entities {
-        let numbers = entities.clone().map(|entity| entity.map_or(0, |entity| entity.0)).collect();
-        let known: Vec<bool> = entities.map(|entity| entity.is_some()).collect();
-        Entities(UInt32Array::new(numbers, Some(known.into())))
-    }
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn ids(&self) -> ArrayRef {
-        Arc::new(self.0.clone())
-    }
-
-    fn names(&self, names: &Names) -> ArrayRef {
-        let name = |number: &u32| i32::try_from(*number).expect("fewer than 2^31 entities");
-        let keys = Int32Array::new(self.0.values().iter().map(name).collect(), self.0.nulls().cloned());
-        Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::clone(&names.entities)))
-    }
-
-    fn classes(&self, names: &Names) -> ArrayRef {
-        let class = |number: &u32| names.class_of.get(*number as usize).copied().unwrap_or(0);
-        let keys = Int8Array::new(self.0.values().iter().map(class).collect(), self.0.nulls().cloned());
-        Arc::new(DictionaryArray::<Int8Type>::new(keys, Arc::clone(&names.classes)))
-    }
+fn number(name: &str, kind: DataType, may_lack: bool) -> (Field, Content) {
+    (Field::new(name, kind, may_lack), Content::Numbers)
 }
+
+/// The name of an entity. Keys are signed, because pandas takes no unsigned ones.
+fn name(name: &str, catalog: &Arc<Catalog>) -> (Field, Content) {
+    let kind = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    (Field::new(name, kind, true), Content::Words(Words::Entities(Arc::clone(catalog))))
+}
+
+fn few(name: &str, may_lack: bool, words: Vec<&'static str>) -> (Field, Content) {
+    let kind = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
+    (Field::new(name, kind, may_lack), Content::Words(Words::Few(words)))
+}
+
+/// The class of an entity.
+fn class() -> (Field, Content) {
+    few("class", true, EntityClass::ALL.map(EntityClass::name).to_vec())
+}
+
+fn class_of(entity: EntityId, catalog: &Catalog) -> u32 {
+    catalog.get(entity).class() as u32
+}
+
+fn number_of(entity: Option<EntityId>) -> Option<i64> {
+    entity.map(|entity| entity.0.into())
+}
+
+fn place_of(entity: Option<EntityId>) -> Option<u32> {
+    entity.map(|entity| entity.0)
+}
+
+/// How rows are added to a column.
+type Fill<'a> = Box<dyn Fn(&mut Column) + Send + 'a>;
 
 /// One Parquet file on its way to disk.
 struct Table<W: Write + Send> {
     name: &'static str,
     path: PathBuf,
-    schema: SchemaRef,
     file: SerializedFileWriter<Marked<W>>,
-    factory: ArrowRowGroupWriterFactory,
     /// The columns of the row group in hand, and its rows.
-    columns: Vec<ArrowColumnWriter>,
+    columns: Vec<Column>,
     rows: usize,
     /// So many encode the columns of many rows: those that simulate, which have nothing else to do once totals are told, and the one
     /// that writes.
@@ -366,63 +356,42 @@ impl<W: Write + Send> Table<W> {
     fn create(
         dir: &Path,
         name: &'static str,
-        schema: SchemaRef,
+        columns: Vec<(Field, Content)>,
         draft: &ManifestDraft,
         open: impl Fn(&Path) -> io::Result<W>,
     ) -> Result<Table<W>, RecordError> {
         let path = dir.join(name);
         let file = open(&path).map_err(|error| RecordError::io(&path, "write", error))?;
-        let properties = properties(draft, &schema);
-        let begun = ArrowWriter::try_new(Marked::new(file), Arc::clone(&schema), Some(properties))
-            .and_then(ArrowWriter::into_serialized_writer);
-        let (file, factory) = begun.map_err(|error| refused(&path, error))?;
+        let (fields, contents): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+        let file = begun(file, &Schema::new(fields), draft).map_err(|error| refused(&path, error))?;
+        let about = file.schema_descr().columns().iter();
+        let columns = about.zip(contents).map(|(about, content)| Column::new(Arc::clone(about), content));
+        let columns = columns.collect();
         let threads = draft.threads as usize + 1;
-        Ok(Table { name, path, schema, file, factory, columns: Vec::new(), rows: 0, threads })
+        Ok(Table { name, path, file, columns, rows: 0, threads })
     }
 
-    fn prepare(&mut self) -> Result<(), RecordError> {
-        self.begin_group().map_err(|error| refused(&self.path, error))
+    /// Adds rows, told how to fill each column of the schema.
+    fn write(&mut self, rows: usize, fills: Vec<Fill<'_>>) -> Result<(), RecordError> {
+        assert_eq!(fills.len(), self.columns.len(), "a column for each of the schema");
+        self.add(rows, fills).map_err(|error| refused(&self.path, error))
     }
 
-    /// Adds rows, given as columns in the order of the schema.
-    fn write(&mut self, columns: &[ArrayRef]) -> Result<(), RecordError> {
-        assert_eq!(columns.len(), self.schema.fields().len(), "a column for each of the schema");
-        let rows = columns.iter().map(Array::len).max().unwrap_or(0);
-        let mut written = 0;
-        while written < rows {
-            let fit = (rows - written).min(ROW_GROUP - self.rows);
-            let part: Vec<_> = columns.iter().map(|column| column.slice(written, fit)).collect();
-            self.add(&part, fit).map_err(|error| refused(&self.path, error))?;
-            written += fit;
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, columns: &[ArrayRef], rows: usize) -> Result<(), ParquetError> {
-        self.begin_group()?;
-        let fields = self.schema.fields().iter();
-        let mut work: Vec<_> = self.columns.iter_mut().zip(fields.zip(columns)).collect();
+    fn add(&mut self, rows: usize, fills: Vec<Fill<'_>>) -> Result<(), ParquetError> {
+        let mut work: Vec<_> = self.columns.iter_mut().zip(fills).collect();
         let threads = if rows < MANY { 1 } else { self.threads.clamp(1, work.len()) };
         let share = work.len().div_ceil(threads);
         thread::scope(|scope| {
             let (own, others) = work.split_at_mut(share);
-            let others: Vec<_> =
-                others.chunks_mut(share).map(|share| scope.spawn(|| encode(share))).collect();
+            let others: Vec<_> = others.chunks_mut(share).map(|share| scope.spawn(|| fill(share))).collect();
             let joined = |thread: ScopedJoinHandle<'_, _>| {
                 thread.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
             };
-            let done = iter::once(encode(own)).chain(others.into_iter().map(joined));
+            let done = iter::once(fill(own)).chain(others.into_iter().map(joined));
             done.collect::<Result<(), ParquetError>>()
         })?;
         self.rows += rows;
         if self.rows >= ROW_GROUP { self.end_group() } else { Ok(()) }
-    }
-
-    fn begin_group(&mut self) -> Result<(), ParquetError> {
-        if self.columns.is_empty() {
-            self.columns = self.factory.create_column_writers(self.file.flushed_row_groups().len())?;
-        }
-        Ok(())
     }
 
     fn end_group(&mut self) -> Result<(), ParquetError> {
@@ -430,8 +399,9 @@ impl<W: Write + Send> Table<W> {
             return Ok(());
         }
         let mut group = self.file.next_row_group()?;
-        for column in mem::take(&mut self.columns) {
-            column.close()?.append_to_row_group(&mut group)?;
+        for column in &mut self.columns {
+            let (octets, known) = column.close()?;
+            group.append_column(&octets, known)?;
         }
         group.close().map(|_| ())
     }
@@ -445,49 +415,33 @@ impl<W: Write + Send> Table<W> {
     }
 }
 
-/// A column on its way into a file, its place in the schema, and what is added to it.
-type Added<'a> = (&'a mut ArrowColumnWriter, (&'a FieldRef, &'a ArrayRef));
-
-fn encode(columns: &mut [Added<'_>]) -> Result<(), ParquetError> {
-    for (column, (field, values)) in columns {
-        // None of our columns is a structure: each is its own only leaf.
-        for leaf in compute_leaves(field, values)? {
-            column.write(&leaf)?;
-        }
+fn fill(columns: &mut [(&mut Column, Fill<'_>)]) -> Result<(), ParquetError> {
+    for (column, fill) in columns {
+        fill(column);
+        column.end_full_page()?;
     }
     Ok(())
 }
 
-/// Numbers are stored as differences. Letting Parquet try dictionaries on them as well doubles the time and saves nothing; nor
-/// does it where there are a few short words, or names that each stand once: those are left to the compression. Which word is the
-/// least and which the greatest, nobody asks.
-fn properties(draft: &ManifestDraft, schema: &Schema) -> WriterProperties {
+/// Begins a file with this schema.
+fn begun<W: Write + Send>(
+    file: W,
+    schema: &Schema,
+    draft: &ManifestDraft,
+) -> Result<SerializedFileWriter<Marked<W>>, ParquetError> {
     let said = |key: &str, value: String| KeyValue::new(format!("quell.{key}"), value);
     let mut properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_data_page_row_count_limit(PAGE)
-        .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_created_by(format!("quell {}", draft.tool_version))
         .set_key_value_metadata(Some(vec![
             said("format", FORMAT.to_string()),
             said("scenario", draft.scenario.id.clone()),
             said("configuration", draft.configuration.clone()),
             said("seed", draft.seed.to_string()),
-        ]));
-    for field in schema.fields() {
-        let (name, kind) = (field.name().as_str(), field.data_type());
-        let column = ColumnPath::from(name);
-        let stand_once = name == "flow" && *kind == DataType::Utf8;
-        if kind.is_integer() || ["class", "kind"].contains(&name) || stand_once {
-            properties = properties.set_column_dictionary_enabled(column.clone(), false);
-        }
-        properties = if kind.is_integer() {
-            properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
-        } else {
-            properties.set_column_statistics_enabled(column, EnabledStatistics::None)
-        };
-    }
-    properties.build()
+        ]))
+        .build();
+    add_encoded_arrow_schema_to_metadata(schema, &mut properties);
+    let schema = ArrowSchemaConverter::new().convert(schema)?.root_schema_ptr();
+    SerializedFileWriter::new(Marked::new(file), schema, Arc::new(properties))
 }
 
 /// What the disk said, taken out of what Parquet made of it.

@@ -138,6 +138,10 @@ impl<W: Write + Send + 'static> DiskWriter<W> {
         if let Some(others) = self.rows.end_row(None) {
             self.scribe.hand(Piece::Rows(others));
         }
+        self.hand_many_rows();
+    }
+
+    fn hand_many_rows(&mut self) {
         if self.rows.count() >= self.values || self.rows.times().len() >= Self::ROWS {
             self.hand_rows();
         }
@@ -181,6 +185,14 @@ impl<W: Write + Send + 'static> Sink for DiskWriter<W> {
 
     fn end_samples(&mut self) {
         self.end_row();
+    }
+
+    fn rows(&mut self, rows: &Rows) {
+        self.end_row();
+        if let Some(others) = self.rows.append(rows) {
+            self.scribe.hand(Piece::Rows(others));
+        }
+        self.hand_many_rows();
     }
 
     fn event(&mut self, event: Event) {

@@ -23,11 +23,11 @@ use crate::topology::cut::Cut;
 use clocks::{Clocks, Inbox};
 use meeting::{Meeting, Patience};
 use quell_proto::units::{Duration, Instant};
-use quell_record::Sink;
+use quell_record::{Rows, Sink};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::{mem, thread, time};
-use teller::{Said, Teller, Verdict};
+use teller::{Joint, Said, Teller, Verdict};
 
 /// How long a thread waits for the others before it sleeps: some ten microseconds, and then some hundred if nobody else wants
 /// the core.
@@ -76,6 +76,7 @@ pub(super) fn run(
             parts: Vec::new(),
             verdicts: Vec::new(),
             told: None,
+            joint: Joint::default(),
         };
         for part in 0..cut.parts {
             let (say, said) = mpsc::sync_channel(SAMPLES_AHEAD);
@@ -142,6 +143,8 @@ struct Part<'a> {
     world: World,
     /// What was collected.
     mail: Vec<Parcel>,
+    /// What it says of whom: the same at most samples.
+    shape: Rows,
     /// Steps since the last event.
     idle: u32,
 }
@@ -153,6 +156,7 @@ impl<'a> Part<'a> {
             part,
             world: World::part(shared.plan, shared.seed, shared.cut, part as u16),
             mail: Vec::new(),
+            shape: Rows::default(),
             idle: 0,
         }
     }
@@ -275,12 +279,14 @@ impl<'a> Part<'a> {
 
     /// What this part has to say at a sample.
     fn sample(&mut self, at: Instant, is_last: bool) -> Said {
-        let mut said = Said { is_last, ..Said::default() };
+        let mut said = Said { is_last, rows: mem::take(&mut self.shape), ..Said::default() };
         said.events = self.world.take_events();
         if self.shared.plan.deadlock != Deadlock::Impossible {
             said.waits = self.world.waits(at);
         }
         self.world.sample_values(at, &mut said);
+        let row = said.rows.hand_over();
+        self.shape = mem::replace(&mut said.rows, row);
         said.fault = self.world.fault().cloned();
         (said.handled, said.hops) = (self.world.handled(), [self.world.hops(), self.world.cell_hops()]);
         if is_last {

@@ -5,7 +5,8 @@ use super::super::run::{Broken, Control, Outcome, closed, world_broken};
 use crate::model::{Fault, Wait, put_in_order};
 use crate::scenario::plan::Plan;
 use quell_proto::units::Instant;
-use quell_record::{EntityId, Event, FlowTotals, Quantity, Sink};
+use quell_record::{Cell, EntityId, Event, FlowTotals, Quantity, Rows, Sink};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -14,7 +15,8 @@ use std::sync::mpsc::{Receiver, Sender};
 pub(super) struct Said {
     /// Recorded events, with their places among those of the same instant.
     pub(super) events: Vec<(Event, u64)>,
-    pub(super) values: Vec<(EntityId, Quantity, i64)>,
+    /// The row of samples.
+    pub(super) rows: Rows,
     /// Totals of flows, if this is the last it says.
     pub(super) totals: Vec<(EntityId, FlowTotals)>,
     pub(super) waits: Vec<Wait>,
@@ -28,10 +30,17 @@ pub(super) struct Said {
 }
 
 impl Sink for Said {
-    fn begin_samples(&mut self, _at: Instant) {}
+    fn begin_samples(&mut self, at: Instant) {
+        self.rows.begin(at);
+    }
 
     fn sample(&mut self, entity: EntityId, quantity: Quantity, value: i64) {
-        self.values.push((entity, quantity, value));
+        let others = self.rows.say((entity, quantity), value);
+        assert!(others.is_none(), "a part says one row at a time");
+    }
+
+    fn end_samples(&mut self) {
+        self.rows.end_row(None);
     }
 
     fn event(&mut self, _event: Event) {
@@ -62,6 +71,7 @@ pub(super) struct Teller<'a> {
     pub(super) verdicts: Vec<Sender<Verdict>>,
     /// The last sample told.
     pub(super) told: Option<Instant>,
+    pub(super) joint: Joint,
 }
 
 impl Teller<'_> {
@@ -90,9 +100,7 @@ impl Teller<'_> {
         tell_events(said, self.sink);
         let waits: Vec<Wait> = said.iter_mut().flat_map(|part| std::mem::take(&mut part.waits)).collect();
         let circle = self.lookout.look(&waits, at, self.sink);
-        self.sink.begin_samples(at);
-        tell_values(said, self.sink);
-        self.sink.end_samples();
+        self.sink.rows(&self.joint.row(at, said));
         self.told = Some(at);
         self.control.now_ps.store(at.ps(), Ordering::Relaxed);
         // A fault found at a sample is one in the books of a node: one thread would name the first of them.
@@ -138,28 +146,42 @@ fn tell_events(said: &mut [Said], sink: &mut dyn Sink) {
     }
 }
 
-/// Most entities belong to one part; of a flow each part tells what it knows, and the sum is all.
-fn tell_values(said: &[Said], sink: &mut dyn Sink) {
-    let lists: Vec<&[(EntityId, Quantity, i64)]> = said.iter().map(|part| &part.values[..]).collect();
-    let mut row: Vec<(Quantity, i64)> = Vec::new();
-    by_entity(
-        lists,
-        |value| value.0,
-        |entity, own| {
-            row.clear();
-            for values in own {
-                for (place, (_, quantity, value)) in values.iter().enumerate() {
-                    match row.get_mut(place) {
-                        Some((_, sum)) => *sum += value,
-                        None => row.push((*quantity, *value)),
-                    }
-                }
+/// How the rows of all parts make one. Most entities belong to one part; of a flow each part tells what it knows, and the sum is all.
+#[derive(Default)]
+pub(super) struct Joint {
+    /// Whose values the parts have, and the whole.
+    parts: Vec<Arc<Vec<Cell>>>,
+    whole: Arc<Vec<Cell>>,
+    /// The places in the whole of what each part has.
+    places: Vec<Vec<usize>>,
+}
+
+impl Joint {
+    fn of(parts: Vec<Arc<Vec<Cell>>>) -> Joint {
+        let mut whole: Vec<Cell> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+        whole.sort_unstable();
+        whole.dedup();
+        let places = parts.iter().map(|part| {
+            let mut rest = 0..whole.len();
+            let place = |cell: &Cell| rest.find(|place| whole[*place] == *cell).expect("it is in the whole");
+            part.iter().map(place).collect()
+        });
+        Joint { places: places.collect(), whole: Arc::new(whole), parts }
+    }
+
+    /// The row that parts say together.
+    fn row(&mut self, at: Instant, said: &[Said]) -> Rows {
+        if !self.parts.iter().eq(said.iter().map(|part| part.rows.shape())) {
+            *self = Joint::of(said.iter().map(|part| Arc::clone(part.rows.shape())).collect());
+        }
+        let mut row = vec![0; self.whole.len()];
+        for (places, part) in self.places.iter().zip(said) {
+            for (place, value) in places.iter().zip(part.rows.row(0)) {
+                row[*place] += value;
             }
-            for (quantity, value) in &row {
-                sink.sample(entity, *quantity, *value);
-            }
-        },
-    );
+        }
+        Rows::one(at, Arc::clone(&self.whole), row)
+    }
 }
 
 fn tell_totals(said: &[Said], sink: &mut dyn Sink) {
@@ -196,5 +218,52 @@ fn by_entity<'a, T>(
             }
         }
         tell(entity, &own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Quantity::{OfferedBytes, SentBytes, TxBytes};
+
+    fn said(at: u64, values: &[(u32, Quantity, i64)]) -> Said {
+        let mut said = Said::default();
+        said.begin_samples(Instant::from_ps(at));
+        values.iter().for_each(|(entity, quantity, value)| said.sample(EntityId(*entity), *quantity, *value));
+        said.end_samples();
+        said
+    }
+
+    fn row(joint: &mut Joint, at: u64, parts: &[&[(u32, Quantity, i64)]]) -> Vec<(u32, Quantity, i64)> {
+        let said: Vec<Said> = parts.iter().map(|values| said(at, values)).collect();
+        let row = joint.row(Instant::from_ps(at), &said);
+        let cells = row.shape().iter().zip(row.row(0));
+        cells.map(|((entity, quantity), value)| (entity.0, *quantity, *value)).collect()
+    }
+
+    #[test]
+    fn a_row_is_in_the_order_of_entities_and_sums_what_several_parts_know() {
+        let mut joint = Joint::default();
+        for at in 1..3 {
+            let first = [(0, TxBytes, 5), (3, OfferedBytes, 40), (3, SentBytes, 0)];
+            let second = [(1, TxBytes, 7), (2, TxBytes, 9), (3, OfferedBytes, 0), (3, SentBytes, 38)];
+            let whole = [
+                (0, TxBytes, 5),
+                (1, TxBytes, 7),
+                (2, TxBytes, 9),
+                (3, OfferedBytes, 40),
+                (3, SentBytes, 38),
+            ];
+            assert_eq!(row(&mut joint, at, &[&first, &second]), whole);
+        }
+    }
+
+    #[test]
+    fn a_part_may_speak_of_others_than_before() {
+        let mut joint = Joint::default();
+        assert_eq!(row(&mut joint, 1, &[&[(0, TxBytes, 5)], &[]]), [(0, TxBytes, 5)]);
+        let both = [(0, TxBytes, 6), (4, TxBytes, 1)];
+        assert_eq!(row(&mut joint, 2, &[&both[..1], &both[1..]]), both);
+        assert_eq!(row(&mut joint, 3, &[&[], &both[1..]]), both[1..]);
     }
 }
