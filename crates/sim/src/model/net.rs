@@ -569,7 +569,7 @@ impl Net {
     }
 
     /// Counts a frame in the sending half of every flow that it is sent on: its own, or all of its group. Says how many frames
-    /// of it there were before.
+    /// there were before. What is counted should be a copy (`move`): a look at something that may not leave its place costs more.
     #[inline(always)]
     pub(crate) fn count_sending(&mut self, flow: u32, count: impl Fn(&mut Sent)) -> u32 {
         let sent = &mut self.sent[flow as usize];

@@ -551,7 +551,7 @@ impl Host {
             for queue in [Some(own), shared].into_iter().flatten() {
                 if let Some(handle) = self.queues[queue].withdraw_last(&mut net.pool, flow) {
                     let length = u64::from(net.pool.get(handle).frame.length);
-                    net.count_sending(flow, |sent| {
+                    net.count_sending(flow, move |sent| {
                         sent.offered -= length;
                         // The number of the frame goes to the next one, so that none seems lost.
                         sent.frames -= 1;
@@ -689,7 +689,7 @@ impl Host {
         };
         let Frame { flow, length, class: of_class, .. } = net.pool.get(handle).frame;
         self.waiting.served(class, queue);
-        net.count_sending(flow, |sent| sent.bytes += u64::from(length));
+        net.count_sending(flow, move |sent| sent.bytes += u64::from(length));
         let path = self.path(flow);
         if let Some((held, _)) = &mut self.full
             && !is_repeated
@@ -869,7 +869,7 @@ impl Host {
         }
         let is_counted = source.counted > 0;
         source.counted -= u64::from(is_counted);
-        let sequence = net.count_sending(flow, |sent| {
+        let sequence = net.count_sending(flow, move |sent| {
             sent.offered += if is_counted { 0 } else { u64::from(length) };
             sent.bytes += if goes_at_once { u64::from(length) } else { 0 };
             sent.frames += 1;
