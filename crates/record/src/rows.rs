@@ -38,9 +38,10 @@ impl Rows {
     /// Adds rows that are over to those that are over here. Gives back the latter if they are of another shape.
     ///
     /// # Panics
-    /// As [`Rows::begin`].
+    /// As [`Rows::begin`], and when the last row of either is not over.
     pub(crate) fn append(&mut self, rows: &Rows) -> Option<Rows> {
         let first = rows.times.first()?;
+        assert!(!self.is_open && !rows.is_open, "a row that is not over is not alone");
         self.assert_later(*first);
         let is_alike = self.times.is_empty() || self.shape == rows.shape;
         let others = (!is_alike).then(|| self.hand_over());
@@ -48,7 +49,7 @@ impl Rows {
         self.shape = Arc::clone(&rows.shape);
         self.times.extend_from_slice(&rows.times);
         self.values.extend_from_slice(&rows.values);
-        self.last = rows.last;
+        (self.said, self.last) = (self.shape.len(), rows.last);
         others
     }
 
@@ -73,7 +74,7 @@ impl Rows {
     /// Adds a value to the row begun last. Gives back the rows before it if they are of another shape.
     ///
     /// # Panics
-    /// When values of a row are not in order of entity and quantity, or precede every row.
+    /// When values of a row are not in order of entity and quantity, or belong to no row.
     #[inline]
     pub fn say(&mut self, cell: Cell, value: i64) -> Option<Rows> {
         if self.shape.get(self.said) != Some(&cell) {
@@ -87,7 +88,7 @@ impl Rows {
     #[cold]
     #[inline(never)]
     fn say_otherwise(&mut self, cell: Cell, value: i64) -> Option<Rows> {
-        assert!(!self.times.is_empty(), "a sample of {} before any row", cell.1.name());
+        assert!(self.is_open, "a sample of {} outside of any row", cell.1.name());
         let before = self.said.checked_sub(1).map(|place| self.shape[place]);
         assert!(before.is_none_or(|before| before < cell), "{cell:?} said out of order in its row");
         let others = self.part_from_others();

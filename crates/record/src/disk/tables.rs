@@ -25,7 +25,8 @@ use std::thread::{self, ScopedJoinHandle};
 
 /// From so many rows on, more threads are worth it.
 pub(super) const MANY: usize = 16 * 1024;
-/// A row group ends when it has so many rows: about what is held at most, and what a killed run can lose.
+/// A row group ends with the first piece that gives it so many rows: about what is held at most, and what a killed run can lose.
+/// What is said at one instant is one piece, however much it is.
 const ROW_GROUP: usize = 128 * 1024;
 
 /// The tables of one run, open.

@@ -2,9 +2,13 @@ use super::read::{RunFile, read_events, read_flows, read_series};
 use super::*;
 use crate::manifest::{Ending, Manifest, ManifestDraft, ScenarioText};
 use crate::testing::{catalog, tell};
-use crate::{Catalog, EntityId, Event, EventKind, Fault, Memory, Quantity, Recording, Sink, Tee};
+use crate::{
+    Catalog, Entity, EntityId, EntityKind, Event, EventKind, Fault, Memory, Quantity, Recording, Sink, Tee,
+};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::statistics::Statistics;
+use parquet::record::{Field, Row};
 use proptest::prelude::*;
 use quell_proto::units::Instant;
 use serde_json::json;
@@ -347,9 +351,7 @@ fn many_flows_survive_the_disk() {
     let flow = entities.last().unwrap().clone();
     let first = entities.len() as u32;
     let flows = first..first + 150_000;
-    entities.extend(
-        flows.clone().map(|id| crate::Entity { name: format!("{}-{id}", flow.name), ..flow.clone() }),
-    );
+    entities.extend(flows.clone().map(|id| Entity { name: format!("{}-{id}", flow.name), ..flow.clone() }));
     let catalog = Catalog { entities, ..catalog() };
     let draft = ManifestDraft { threads: 3, ..draft() };
     let mut both = Tee(DiskWriter::create(&dir, &catalog, draft).unwrap(), Memory::new(catalog));
@@ -361,6 +363,109 @@ fn many_flows_survive_the_disk() {
     let Tee(disk, memory) = both;
     disk.finish(ending(true), &json!({})).unwrap();
     assert_eq!(read_run(&dir).unwrap().1, memory.finish(true));
+}
+
+/// The rows of each row group of a file, as any reader of Parquet sees them.
+fn groups_of(path: &Path) -> Vec<(RowGroupMetaData, Vec<Row>)> {
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    (0..reader.num_row_groups())
+        .map(|group| {
+            let group = reader.get_row_group(group).unwrap();
+            let rows = group.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+            (group.metadata().clone(), rows)
+        })
+        .collect()
+}
+
+/// The field of a row by its name.
+fn field<'a>(row: &'a Row, name: &str) -> &'a Field {
+    row.get_column_iter().find(|(own, _)| *own == name).map(|(_, field)| field).unwrap()
+}
+
+/// What a reader sees for the entity whose number is in a field.
+fn name_of(id: &Field, catalog: &Catalog) -> Field {
+    match id {
+        Field::UInt(id) => Field::Str(catalog.get(EntityId(*id)).name.clone()),
+        _ => Field::Null,
+    }
+}
+
+#[test]
+fn names_stand_beside_the_numbers_of_entities() {
+    let (_temp, dir) = story(5, true);
+    let catalog = catalog();
+    let rows = |file: &str| groups_of(&dir.join(file)).into_iter().flat_map(|(_, rows)| rows);
+    let mut seen = 0;
+    for row in rows("series.parquet").chain(rows("events.parquet")) {
+        let id = field(&row, "entity_id");
+        assert_eq!(*field(&row, "entity"), name_of(id, &catalog));
+        // An instant of which there is nothing to say has none.
+        let class = match id {
+            Field::UInt(id) => Field::Str(catalog.get(EntityId(*id)).class().name().into()),
+            _ => Field::Null,
+        };
+        assert_eq!(*field(&row, "class"), class);
+        seen += 1;
+    }
+    for row in rows("events.parquet") {
+        for (id, name) in [("flow_id", "flow"), ("cause_id", "cause")] {
+            assert_eq!(*field(&row, name), name_of(field(&row, id), &catalog));
+        }
+    }
+    for row in rows("flows.parquet") {
+        let Field::UInt(id) = field(&row, "flow_id") else { panic!("a flow has a number") };
+        let Entity { name, kind: EntityKind::Flow { from, to, .. } } = catalog.get(EntityId(*id)) else {
+            panic!("{id} is not a flow")
+        };
+        let texts = [("flow", name), ("from", from), ("to", to)];
+        assert!(texts.iter().all(|(column, text)| *field(&row, column) == Field::Str((*text).clone())));
+        seen += 1;
+    }
+    assert!(seen > 50, "only {seen} rows");
+}
+
+#[test]
+fn statistics_are_those_of_the_rows() {
+    let (_temp, dir) = story(5, true);
+    for file in ["series.parquet", "events.parquet", "flows.parquet"] {
+        for (group, rows) in groups_of(&dir.join(file)) {
+            for (place, column) in group.columns().iter().enumerate() {
+                let fields = || rows.iter().map(|row| row.get_column_iter().nth(place).unwrap().1);
+                let nulls = fields().filter(|field| matches!(field, Field::Null)).count() as u64;
+                let what = format!("{} of {file}", column.column_path());
+                let Some(statistics) = column.statistics() else {
+                    assert_eq!(column.column_type(), parquet::basic::Type::BYTE_ARRAY, "{what}");
+                    continue;
+                };
+                assert_eq!(statistics.null_count_opt(), Some(nulls), "{what}");
+                let numbers = fields().filter_map(|field| match field {
+                    Field::ULong(number) => Some(i128::from(*number)),
+                    Field::UInt(number) => Some(i128::from(*number)),
+                    Field::UByte(number) => Some(i128::from(*number)),
+                    Field::Long(number) => Some(i128::from(*number)),
+                    _ => None,
+                });
+                let numbers: Vec<i128> = numbers.collect();
+                let (least, most) = (numbers.iter().min().copied(), numbers.iter().max().copied());
+                let is_signed = fields().any(|field| matches!(field, Field::Long(_)));
+                let said = match statistics {
+                    Statistics::Int64(it) if is_signed => {
+                        (it.min_opt().map(|it| i128::from(*it)), it.max_opt().map(|it| i128::from(*it)))
+                    }
+                    Statistics::Int64(it) => (
+                        it.min_opt().map(|it| i128::from(it.cast_unsigned())),
+                        it.max_opt().map(|it| i128::from(it.cast_unsigned())),
+                    ),
+                    Statistics::Int32(it) => (
+                        it.min_opt().map(|it| i128::from(it.cast_unsigned())),
+                        it.max_opt().map(|it| i128::from(it.cast_unsigned())),
+                    ),
+                    _ => continue,
+                };
+                assert_eq!(said, (least, most), "{what}");
+            }
+        }
+    }
 }
 
 /// A disk with so many octets of room.
@@ -378,12 +483,13 @@ impl SmallDisk {
 
 impl Write for SmallDisk {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        let room = self.room.load(Ordering::Relaxed);
-        let fits = octets.len().min(room);
+        // Two threads write at the end.
+        let took = |room: usize| Some(room - octets.len().min(room));
+        let room = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, took);
+        let fits = octets.len().min(room.expect("there is always something left, if nothing else"));
         if fits == 0 && !octets.is_empty() {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        self.room.store(room - fits, Ordering::Relaxed);
         self.file.write_all(&octets[..fits])?;
         Ok(fits)
     }

@@ -1,7 +1,7 @@
 //! One column of a table on its way into a Parquet file.
 //!
 //! Parquet's own writer takes any table, and looks at each value several times. Our columns are few and known: numbers, stored as
-//! differences; words out of a list, stored by their place in it; and texts that stand once. Each value is encoded when it is said, and
+//! differences; words out of a list, stored by their place in it; and texts, stored as they are. Each value is encoded when it is said, and
 //! nothing else is kept of it. What is around them (headers, statistics, the file itself) is left to Parquet's writer.
 
 mod numbers;
@@ -23,7 +23,7 @@ use std::io::Write;
 use std::mem;
 use std::sync::Arc;
 
-/// A page ends when it has so many rows. It is compressed then: not too much is left for the end of a run.
+/// A page ends with the piece that gives it so many rows. It is compressed then: not too much is left for the end of a run.
 const PAGE: usize = 8 * 1024;
 
 /// What a column holds.

@@ -184,41 +184,22 @@ impl Joint {
     }
 }
 
+/// Tells the totals of each flow, of which several parts may have some: each part says its own in the order of entities.
 fn tell_totals(said: &[Said], sink: &mut dyn Sink) {
-    let lists: Vec<&[(EntityId, FlowTotals)]> = said.iter().map(|part| &part.totals[..]).collect();
-    by_entity(
-        lists,
-        |totals| totals.0,
-        |flow, own| {
-            let mut sum = FlowTotals::default();
-            for (_, part) in own.iter().copied().flatten() {
-                sum += *part;
-            }
-            sink.flow(flow, sum);
-        },
-    );
-    sink.all_said();
-}
-
-/// Goes through lists that are each in the order of entities, entity by entity, with what each list that has it says of it.
-fn by_entity<'a, T>(
-    mut lists: Vec<&'a [T]>,
-    entity_of: impl Fn(&T) -> EntityId,
-    mut tell: impl FnMut(EntityId, &[&'a [T]]),
-) {
-    let mut own = Vec::new();
-    while let Some(entity) = lists.iter().filter_map(|list| list.first()).map(&entity_of).min() {
-        own.clear();
+    let mut lists: Vec<&[(EntityId, FlowTotals)]> = said.iter().map(|part| &part.totals[..]).collect();
+    while let Some(flow) = lists.iter().filter_map(|list| list.first()).map(|(flow, _)| *flow).min() {
+        let mut sum = FlowTotals::default();
         for list in &mut lists {
-            let count = list.iter().take_while(|it| entity_of(it) == entity).count();
-            if count > 0 {
-                let (first, rest) = list.split_at(count);
-                own.push(first);
+            while let Some(((own, totals), rest)) = list.split_first()
+                && *own == flow
+            {
+                sum += *totals;
                 *list = rest;
             }
         }
-        tell(entity, &own);
+        sink.flow(flow, sum);
     }
+    sink.all_said();
 }
 
 #[cfg(test)]

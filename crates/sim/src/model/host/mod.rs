@@ -104,6 +104,13 @@ struct Source {
     script: Option<Box<Script>>,
 }
 
+/// What becomes of a frame that a source offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Waits,
+    Leaves,
+}
+
 /// A frame that a source has offered, and the queue it is for.
 #[derive(Clone, Copy, Debug)]
 struct Offered {
@@ -627,8 +634,7 @@ impl Host {
             self.give(number, at, net);
             return false;
         }
-        let goes_at_once = true;
-        if let Some(offered) = self.offer(number, at, goes_at_once, net) {
+        if let Some(offered) = self.offer(number, at, Fate::Leaves, net) {
             let Offered { handle, queue, length, class, .. } = offered;
             self.waiting.served(usize::from(class), queue as usize);
             self.sender.send_data(handle, length, class, net);
@@ -825,7 +831,8 @@ impl Host {
     /// A source offers a frame, born at `at`, and it waits for its turn.
     #[inline(never)]
     fn give(&mut self, number: usize, at: Instant, net: &mut Net) {
-        let Some(Offered { handle, queue, flow, class, .. }) = self.offer(number, at, false, net) else {
+        let Some(Offered { handle, queue, flow, class, .. }) = self.offer(number, at, Fate::Waits, net)
+        else {
             return;
         };
         self.queues[queue as usize].push(&mut net.pool, handle);
@@ -834,9 +841,9 @@ impl Host {
         }
     }
 
-    /// A source offers a frame, born at `at`, unless its message is complete. It counts as sent too if it `goes_at_once`.
+    /// A source offers a frame, born at `at`, unless its message is complete. It counts as sent too if it leaves at once.
     #[inline(always)]
-    fn offer(&mut self, number: usize, at: Instant, goes_at_once: bool, net: &mut Net) -> Option<Offered> {
+    fn offer(&mut self, number: usize, at: Instant, fate: Fate, net: &mut Net) -> Option<Offered> {
         let source = &mut self.sources[number];
         if source.arrivals.is_greedy() && !source.arrivals.gives(net.now) {
             return None;
@@ -871,7 +878,7 @@ impl Host {
         source.counted -= u64::from(is_counted);
         let sequence = net.count_sending(flow, move |sent| {
             sent.offered += if is_counted { 0 } else { u64::from(length) };
-            sent.bytes += if goes_at_once { u64::from(length) } else { 0 };
+            sent.bytes += if fate == Fate::Leaves { u64::from(length) } else { 0 };
             sent.frames += 1;
         });
         let Path { to, class, queue, .. } = self.path(flow);

@@ -1,7 +1,6 @@
 //! Which inputs stop their peers, and when.
 
 use super::Switch;
-use super::ways::Ways;
 use crate::kernel::agenda::{Lane, LaneKind};
 use crate::model::frame::{Body, Frame};
 use crate::model::net::Net;
@@ -436,7 +435,6 @@ impl Switch {
     /// Whether each frame waits for one output and nowhere else, and somebody will ask what an input holds for which.
     pub(super) fn counts_ways(&self) -> bool {
         self.stops.scope != Scope::Off
-            && self.ports.len() <= Ways::PORTS
             && !self.is_staged()
             && !self.parted.is_used()
             && self.acknowledgements.is_none()

@@ -355,26 +355,32 @@ impl Switch {
         if let Some(port) = self.own_port_for(&frame, input) {
             return self.bypass(handle, port, net);
         }
-        self.enqueue(handle, &frame, [input, output], [is_data, is_watched], net);
+        let what = match (is_data, is_watched) {
+            (_, true) => What::Watched,
+            (true, false) => What::Data,
+            (false, false) => What::Message,
+        };
+        self.enqueue(handle, &frame, [input, output], what, net);
     }
 
     /// Lets a frame of data wait for an output, for which there is room, where frames may pass through.
     #[inline(never)]
     fn let_data_wait(&mut self, handle: Handle, input: usize, output: usize, net: &mut Net) {
         let frame = net.pool.get(handle).frame;
-        self.enqueue(handle, &frame, [input, output], [true, false], net);
+        self.enqueue(handle, &frame, [input, output], What::Data, net);
     }
 
-    /// A frame waits for an output: whether it is data, and whether its flow may be isolated, is known.
+    /// A frame waits for an output.
     #[inline(always)]
     fn enqueue(
         &mut self,
         handle: Handle,
         frame: &Frame,
         [input, output]: [usize; 2],
-        [is_data, is_watched]: [bool; 2],
+        what: What,
         net: &mut Net,
     ) {
+        let (is_data, is_watched) = (what != What::Message, what == What::Watched);
         let class = usize::from(frame.class);
         net.pool.get_mut(handle).ingress = input as u16;
         self.waiting.push(handle, input, output, class, &mut net.pool);
@@ -784,6 +790,16 @@ pub(crate) enum Side {
     Output,
     /// What it brought in.
     Input,
+}
+
+/// What comes to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Data,
+    /// Data whose flow may be isolated.
+    Watched,
+    /// Anything else.
+    Message,
 }
 
 /// Where in a switch a frame is lost.

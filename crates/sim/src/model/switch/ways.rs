@@ -12,12 +12,15 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// With more ports than this, they would take too much memory.
-    pub(super) const PORTS: usize = 512;
+    /// More than these would take too much memory: 16 MB.
+    const MOST: usize = 4 << 20;
 
-    /// Nothing yet, between so many ports.
+    /// Nothing yet, between so many ports. They are not known if they would be too many.
     pub(super) fn new(ports: usize, classes: usize) -> Ways {
-        Ways { octets: vec![0; ports * ports * classes].into(), ports, classes }
+        match ports * ports * classes {
+            count if count <= Self::MOST => Ways { octets: vec![0; count].into(), ports, classes },
+            _ => Ways::default(),
+        }
     }
 
     #[inline]
