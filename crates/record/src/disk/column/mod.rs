@@ -63,75 +63,26 @@ pub(super) type Gaps = Vec<(bool, usize)>;
 /// A column, with as much of a row group as has been said.
 pub(super) struct Column {
     about: ColumnDescPtr,
-    /// Of the page in hand: its rows, which of them have a value, and the values.
-    rows: usize,
-    there: Runs,
+    rows: PageRows,
     values: Values,
     /// Pages that are full, and how long they were before they were compressed.
     pages: Vec<u8>,
     unpacked: usize,
-    /// Rows of the group, and those without a value.
+    /// Rows of the group that are in them.
     all_rows: usize,
+}
+
+/// The rows of the page in hand, and which of them have a value.
+struct PageRows {
+    count: usize,
+    there: Runs,
+    /// Those of the whole group that have none.
     nulls: usize,
 }
 
-impl Column {
-    pub(super) fn new(about: ColumnDescPtr, content: Content) -> Column {
-        let values = Values::new(content, about.sort_order() == SortOrder::UNSIGNED);
-        Column {
-            about,
-            rows: 0,
-            there: Runs::new(1),
-            values,
-            pages: Vec::new(),
-            unpacked: 0,
-            all_rows: 0,
-            nulls: 0,
-        }
-    }
-
-    /// Adds a number for each row.
-    pub(super) fn numbers(&mut self, numbers: impl Iterator<Item = i64>) {
-        self.maybe_numbers(numbers.map(Some));
-    }
-
-    /// Adds rows that have a number or none.
-    pub(super) fn maybe_numbers(&mut self, numbers: impl Iterator<Item = Option<i64>>) {
-        let mut own = mem::take(&mut self.values);
-        let to = own.numbers();
-        self.maybe(numbers, |number| to.push(number));
-        self.values = own;
-    }
-
-    /// Adds rows, and the numbers of those that have one.
-    pub(super) fn numbers_among(&mut self, gaps: &Gaps, numbers: impl Iterator<Item = i64>) {
-        gaps.iter().for_each(|&(is_there, rows)| self.count(is_there, rows));
-        let to = self.values.numbers();
-        numbers.for_each(|number| to.push(number));
-    }
-
-    /// Adds a word for each row.
-    pub(super) fn words(&mut self, places: impl Iterator<Item = u32>) {
-        self.maybe_words(places.map(Some));
-    }
-
-    /// Adds rows that have a word or none.
-    pub(super) fn maybe_words(&mut self, places: impl Iterator<Item = Option<u32>>) {
-        let mut own = mem::take(&mut self.values);
-        let to = own.words();
-        self.maybe(places, |place| to.push(place));
-        self.values = own;
-    }
-
-    /// Adds a text for each row.
-    pub(super) fn texts<'a>(&mut self, texts: impl Iterator<Item = &'a str>) {
-        let mut own = mem::take(&mut self.values);
-        let to = own.texts();
-        self.maybe(texts.map(Some), |text| put_text(text, to));
-        self.values = own;
-    }
-
-    fn maybe<T>(&mut self, values: impl Iterator<Item = Option<T>>, mut push: impl FnMut(T)) {
+impl PageRows {
+    /// Adds rows that have a value or none, and what is to be done with a value.
+    fn add<T>(&mut self, values: impl Iterator<Item = Option<T>>, mut push: impl FnMut(T)) {
         for value in values {
             self.count(value.is_some(), 1);
             if let Some(value) = value {
@@ -143,26 +94,75 @@ impl Column {
     #[inline]
     fn count(&mut self, is_there: bool, rows: usize) {
         self.there.push(is_there.into(), rows);
-        self.rows += rows;
+        self.count += rows;
         self.nulls += if is_there { 0 } else { rows };
+    }
+}
+
+impl Column {
+    pub(super) fn new(about: ColumnDescPtr, content: Content) -> Column {
+        let values = Values::new(content, about.sort_order() == SortOrder::UNSIGNED);
+        Column {
+            about,
+            rows: PageRows { count: 0, there: Runs::new(1), nulls: 0 },
+            values,
+            pages: Vec::new(),
+            unpacked: 0,
+            all_rows: 0,
+        }
+    }
+
+    /// Adds a number for each row.
+    pub(super) fn numbers(&mut self, numbers: impl Iterator<Item = i64>) {
+        self.maybe_numbers(numbers.map(Some));
+    }
+
+    /// Adds rows that have a number or none.
+    pub(super) fn maybe_numbers(&mut self, numbers: impl Iterator<Item = Option<i64>>) {
+        let to = self.values.numbers();
+        self.rows.add(numbers, |number| to.push(number));
+    }
+
+    /// Adds rows, and the numbers of those that have one.
+    pub(super) fn numbers_among(&mut self, gaps: &Gaps, numbers: impl Iterator<Item = i64>) {
+        gaps.iter().for_each(|&(is_there, rows)| self.rows.count(is_there, rows));
+        let to = self.values.numbers();
+        numbers.for_each(|number| to.push(number));
+    }
+
+    /// Adds a word for each row.
+    pub(super) fn words(&mut self, places: impl Iterator<Item = u32>) {
+        self.maybe_words(places.map(Some));
+    }
+
+    /// Adds rows that have a word or none.
+    pub(super) fn maybe_words(&mut self, places: impl Iterator<Item = Option<u32>>) {
+        let to = self.values.words();
+        self.rows.add(places, |place| to.push(place));
+    }
+
+    /// Adds a text for each row.
+    pub(super) fn texts<'a>(&mut self, texts: impl Iterator<Item = &'a str>) {
+        let to = self.values.texts();
+        self.rows.add(texts.map(Some), |text| put_text(text, to));
     }
 
     /// Ends the page if it is full.
     pub(super) fn end_full_page(&mut self) -> Result<(), ParquetError> {
-        if self.rows >= PAGE { self.end_page() } else { Ok(()) }
+        if self.rows.count >= PAGE { self.end_page() } else { Ok(()) }
     }
 
     fn end_page(&mut self) -> Result<(), ParquetError> {
         let mut octets = Vec::new();
-        let there = self.there.take();
+        let there = self.rows.there.take();
         if self.about.max_def_level() > 0 {
             octets.extend_from_slice(&(there.len() as u32).to_le_bytes());
             octets.extend_from_slice(&there);
         } else {
-            assert_eq!(self.nulls, 0, "a value for every row of {}", self.about.name());
+            assert_eq!(self.rows.nulls, 0, "a value for every row of {}", self.about.name());
         }
         self.values.take(&mut octets);
-        let rows = mem::take(&mut self.rows);
+        let rows = mem::take(&mut self.rows.count);
         self.all_rows += rows;
         let page = Page::DataPage {
             buf: compressed(&octets)?,
@@ -178,13 +178,13 @@ impl Column {
 
     /// Ends the row group: all its pages, and what is to be known of them. The column is empty then.
     pub(super) fn close(&mut self) -> Result<(Bytes, ColumnCloseResult), ParquetError> {
-        if self.rows > 0 {
+        if self.rows.count > 0 {
             self.end_page()?;
         }
         let mut octets = Vec::new();
         let mut unpacked = mem::take(&mut self.unpacked);
         let mut encodings = vec![self.values.encoding(), Encoding::RLE];
-        let statistics = self.values.statistics(&self.about, mem::take(&mut self.nulls));
+        let statistics = self.values.statistics(&self.about, mem::take(&mut self.rows.nulls));
         if let Values::Words(words) = &mut self.values {
             let (count, dictionary) = words.take_dictionary();
             let page = Page::DictionaryPage {
@@ -223,14 +223,10 @@ impl Column {
 }
 
 /// The values of the page in hand, and what is remembered of those before.
-#[derive(Default)]
 enum Values {
     Numbers(Box<Numbers>),
     Words(Dictionary),
     Texts(Vec<u8>),
-    /// They are being added to.
-    #[default]
-    Elsewhere,
 }
 
 impl Values {
@@ -268,7 +264,6 @@ impl Values {
             Values::Numbers(_) => Encoding::DELTA_BINARY_PACKED,
             Values::Words(_) => Encoding::RLE_DICTIONARY,
             Values::Texts(_) => Encoding::PLAIN,
-            Values::Elsewhere => unreachable!("nothing is being added"),
         }
     }
 
@@ -278,7 +273,6 @@ impl Values {
             Values::Numbers(numbers) => numbers.take_page(to),
             Values::Words(words) => words.take_page(to),
             Values::Texts(octets) => to.append(octets),
-            Values::Elsewhere => unreachable!("nothing is being added"),
         }
     }
 
@@ -383,5 +377,11 @@ mod tests {
             }
         }
         number
+    }
+
+    /// One of the numbers that were put one behind the other, with so many bits each.
+    pub(super) fn unpacked(octets: &[u8], width: usize, place: usize) -> u64 {
+        let bit = |at: usize| u64::from(octets[at / 8] >> (at % 8) & 1);
+        (0..width).map(|at| bit(place * width + at) << at).sum()
     }
 }

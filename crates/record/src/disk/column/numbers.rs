@@ -152,7 +152,7 @@ fn put_signed(number: i64, octets: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::take_varint;
+    use super::super::tests::{take_varint, unpacked};
     use super::*;
     use proptest::prelude::*;
 
@@ -174,8 +174,7 @@ mod tests {
                 let (own, rest) = octets.split_at(PART * width / 8);
                 octets = rest;
                 for place in 0..PART {
-                    let bit = |at: usize| u64::from(own[at / 8] >> (at % 8) & 1);
-                    let beyond: u64 = (0..width).map(|at| bit(place * width + at) << at).sum();
+                    let beyond = unpacked(own, width, place);
                     let before = *numbers.last().unwrap();
                     numbers.push(before.wrapping_add(least).wrapping_add(beyond as i64));
                 }

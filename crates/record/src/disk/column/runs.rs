@@ -107,22 +107,22 @@ impl Runs {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{take_varint, unpacked};
     use super::*;
     use proptest::prelude::*;
 
     /// Reads so many numbers, as the format has it.
-    fn read(mut octets: &[u8], width: u32, count: usize) -> Vec<u32> {
+    fn read(mut octets: &[u8], width: usize, count: usize) -> Vec<u32> {
         let mut numbers = Vec::new();
         while numbers.len() < count {
-            let header = super::super::tests::take_varint(&mut octets);
-            let length = if header & 1 == 0 { width.div_ceil(8) } else { (header >> 1) as u32 * width };
-            let (own, rest) = octets.split_at(length as usize);
+            let header = take_varint(&mut octets);
+            let (count, is_run) = ((header >> 1) as usize, header & 1 == 0);
+            let length = if is_run { width.div_ceil(8) } else { count * width };
+            let (own, rest) = octets.split_at(length);
             octets = rest;
-            let bit = |at: u32| u32::from(own[at as usize / 8] >> (at % 8) & 1);
-            let number = |at: u32| (0..width).map(|place| bit(at * width + place) << place).sum::<u32>();
-            match header & 1 {
-                0 => numbers.extend((0..header >> 1).map(|_| number(0))),
-                _ => numbers.extend((0..(header >> 1) as u32 * 8).map(number)),
+            match is_run {
+                true => numbers.extend((0..count).map(|_| unpacked(own, width, 0) as u32)),
+                false => numbers.extend((0..count * 8).map(|at| unpacked(own, width, at) as u32)),
             }
         }
         assert!(octets.is_empty());
@@ -144,7 +144,7 @@ mod tests {
                 runs.push(number, times);
                 expected.extend(std::iter::repeat_n(number, times));
             }
-            prop_assert_eq!(read(&runs.take(), width, expected.len()), expected);
+            prop_assert_eq!(read(&runs.take(), width as usize, expected.len()), expected);
             prop_assert!(runs.take().is_empty());
         }
     }
