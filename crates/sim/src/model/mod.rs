@@ -8,6 +8,7 @@
 mod ahead;
 mod fabric;
 mod frame;
+mod ground;
 mod host;
 mod inlets;
 mod near;
@@ -22,10 +23,10 @@ mod switch;
 use crate::kernel::agenda::{Hoods, Lane, LaneKind, Late};
 use crate::scenario::plan::{Discovery, LinkId, Plan, SwitchId, What};
 use crate::topology::cut::{Cut, hoods, hoods_of_part, one_hood};
-use crate::topology::routing::Routes;
 use ahead::Ahead;
 use fabric::{Mesh, Passed, Router};
-use host::{Host, Own};
+pub(crate) use ground::Ground;
+use host::Host;
 pub(crate) use net::node_index;
 use net::{Net, Sampled};
 pub(crate) use parcel::Parcel;
@@ -41,10 +42,10 @@ pub(crate) struct World {
     nodes: Vec<Node>,
     net: Net,
     /// For each wire, the node and port that send on it.
-    taps: Vec<(u32, u32)>,
+    taps: Arc<[(u32, u32)]>,
     changes: Vec<What>,
     /// The routes that hold after each change.
-    epochs: Vec<usize>,
+    epochs: Arc<[usize]>,
     sampled: Instant,
     ahead: Ahead,
     /// What the outputs of each router carry together.
@@ -100,55 +101,37 @@ impl Fault {
 impl World {
     /// The network of a plan at the start of a run, whose nodes act in turns.
     pub(crate) fn new(plan: &Plan, seed: u64) -> World {
-        World::build(plan, seed, hoods(plan), None)
+        World::build(plan, &Ground::of(plan), seed, hoods(plan), None)
     }
 
     /// The same, with events in the order of time, whosever they are.
     pub(crate) fn in_order(plan: &Plan, seed: u64) -> World {
-        World::build(plan, seed, one_hood(plan), None)
+        World::build(plan, &Ground::of(plan), seed, one_hood(plan), None)
     }
 
-    /// The part `own` of the network.
-    pub(crate) fn part(plan: &Plan, seed: u64, cut: &Cut, own: u16) -> World {
+    /// The part `own` of the network, on the ground that it shares with the others.
+    pub(crate) fn part(plan: &Plan, ground: &Ground, seed: u64, cut: &Cut, own: u16) -> World {
         let (hoods, rim) = hoods_of_part(plan, cut, own);
-        let mut world = World::build(plan, seed, hoods, Some((cut, own)));
+        let mut world = World::build(plan, ground, seed, hoods, Some((cut, own)));
         world.net.agenda.set_rim(rim);
         world
     }
 
-    fn build(plan: &Plan, seed: u64, hoods: Hoods, share: Option<(&Cut, u16)>) -> World {
+    fn build(plan: &Plan, ground: &Ground, seed: u64, hoods: Hoods, share: Option<(&Cut, u16)>) -> World {
         let is_here = |node: usize| share.is_none_or(|(cut, own)| cut.part_of[node] == own);
-        let data = plan.priorities();
-        let mut classes = data.clone();
-        classes.extend(plan.scheme.messages().map(|messages| messages.priority));
-        classes.extend(plan.transport().and_then(|transport| transport.ack_priority));
-        classes.extend(plan.message_priorities());
-        classes.sort_unstable();
-        classes.dedup();
-        let mut net = Net::new(plan, hoods, classes, &data);
-        let node_count = plan.hosts.len() + plan.switches.len();
+        let mut net = Net::new(plan, ground, hoods);
         let ends = plan.fabric.as_ref().map(|fabric| {
             let (mesh, ends) = Mesh::new(plan, fabric);
             net.mesh = mesh;
             ends
         });
-        // For each node, the wires on which its ports send.
-        let mut wires: Vec<Vec<u32>> = vec![Vec::new(); node_count];
-        let mut taps = Vec::with_capacity(2 * plan.links.len());
-        for (link, number) in plan.links.iter().zip(0u32..) {
-            for end in 0..2 {
-                let node = node_index(plan, link.ends[end as usize]);
-                let ports = &mut wires[node as usize];
-                taps.push((node, ports.len() as u32));
-                ports.push(2 * number + end);
-            }
-        }
+        let wires = &ground.wires;
         let own_wires = wires.iter().enumerate().filter(|(node, _)| is_here(*node)).map(|(_, own)| own.len());
         net.pool.reserve(own_wires.sum());
-        let (epochs, routes) = epochs(plan);
-        let mut nodes: Vec<Node> = Vec::with_capacity(node_count);
-        for (index, (own, traffic)) in wires.iter().zip(Own::of(plan)).enumerate() {
+        let mut nodes: Vec<Node> = Vec::with_capacity(wires.len());
+        for (index, own) in wires[..plan.hosts.len()].iter().enumerate() {
             nodes.push(if is_here(index) {
+                let traffic = ground.traffic_of(index);
                 Node::Host(Box::new(Host::new(plan, index as u32, &traffic, own[0], seed, &mut net)))
             } else {
                 Node::Elsewhere
@@ -158,7 +141,7 @@ impl World {
             let own = &wires[plan.hosts.len() + index];
             nodes.push(if is_here(nodes.len()) {
                 let id = SwitchId(index as u32);
-                Node::Switch(Box::new(Switch::new(plan, id, own, &routes, ends.as_ref(), seed, &net)))
+                Node::Switch(Box::new(Switch::new(plan, id, own, &ground.routes, ends.as_ref(), seed, &net)))
             } else {
                 Node::Elsewhere
             });
@@ -178,9 +161,9 @@ impl World {
             ahead: Ahead::of(&nodes, &net),
             nodes,
             net,
-            taps,
+            taps: Arc::clone(&ground.taps),
             changes: plan.changes.iter().map(|change| change.what).collect(),
-            epochs,
+            epochs: Arc::clone(&ground.epochs),
             sampled: Instant::START,
             flow_series: plan.flow_series,
             router_rates: (0..plan.routers().count()).map(|router| plan.router_rate(router)).collect(),
@@ -449,7 +432,7 @@ impl World {
     fn sample_ports(&mut self, span: Duration, sink: &mut dyn Sink) {
         let net = &mut self.net;
         let mut entity = 0;
-        for (node, port) in &self.taps {
+        for (node, port) in self.taps.iter() {
             let sender = match &mut self.nodes[*node as usize] {
                 Node::Host(host) => &mut host.sender,
                 Node::Switch(switch) => switch.sender_mut(*port as usize),
@@ -501,7 +484,7 @@ impl World {
     fn sample_inputs(&mut self, span: Duration, sink: &mut dyn Sink) {
         let net = &mut self.net;
         let mut entity = (self.taps.len() * net.data_count() + self.router_rates.len()) as u32;
-        for (node, port) in &self.taps {
+        for (node, port) in self.taps.iter() {
             for data in 0..net.data_count() {
                 let class = net.class_of_data(data);
                 let mut say = |quantity, value| sink.sample(EntityId(entity), quantity, signed(value));
@@ -652,25 +635,6 @@ fn concerns_this_part(nodes: &[Node], net: &Net, flow: u32) -> bool {
     let flow = flow as usize;
     let is_here = |node: u32| !matches!(nodes[node as usize], Node::Elsewhere);
     is_here(net.flows[flow].from) || is_here(net.flows[flow].to) || net.lost[flow] > 0
-}
-
-/// Routes for every state of the links that the plan's changes bring about, and which of them holds after each change.
-fn epochs(plan: &Plan) -> (Vec<usize>, Arc<[Routes]>) {
-    let mut up = vec![true; plan.links.len()];
-    let mut states = vec![up.clone()];
-    let mut epochs = Vec::with_capacity(plan.changes.len());
-    let mut current = 0;
-    for change in &plan.changes {
-        if let What::Link { link, up: works } = change.what {
-            up[link.0 as usize] = works;
-            current = states.iter().position(|state| *state == up).unwrap_or_else(|| {
-                states.push(up.clone());
-                states.len() - 1
-            });
-        }
-        epochs.push(current);
-    }
-    (epochs, states.iter().map(|state| Routes::compute(plan, state)).collect())
 }
 
 /// Why no event is for a node of another part.

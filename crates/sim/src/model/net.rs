@@ -7,16 +7,18 @@
 use super::Fault;
 use super::fabric::Mesh;
 use super::frame::{Body, Frame, Handle, List, Pool};
+use super::ground::{Flow, Ground};
 use super::host::transport::Receiving;
 use super::inlets::{BOOKED, Inlets};
 use super::octets::{self, Captures};
 use super::parcel::{HERE, Load, Parcel};
 use crate::kernel::agenda::{Agenda, Event, Hoods, Lane, LaneKind, Late};
-use crate::scenario::plan::{Completion, NodeId, Plan, Scheme, SwitchId};
-use crate::scenario::plan_isolation::announced;
+use crate::scenario::plan::{Completion, NodeId, Plan, Scheme, Script};
 use quell_proto::control::dcqcn::NotificationPoint;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::{EntityId, Event as Recorded, EventKind, Tap};
+use std::sync::Arc;
+use zerocopy::FromZeros;
 
 /// The state that all nodes of a run (or of one part of it) share.
 #[derive(Debug)]
@@ -36,14 +38,16 @@ pub(crate) struct Net {
     /// Octets each frame costs on a wire beyond its own.
     pub overhead: u64,
     /// The priorities in use, ascending: those of data, and that of notifications.
-    pub classes: Vec<Priority>,
+    pub classes: Arc<[Priority]>,
     /// For each class, its place among the data priorities.
     data_classes: Vec<Option<usize>>,
     data_count: usize,
     /// What is known of each flow.
-    pub flows: Vec<Flow>,
+    pub flows: Arc<[Flow]>,
+    /// Of each flow the octets of its message, if it has one, and when its source began; empty where none has any.
+    messages: Arc<[Option<(u64, Instant)>]>,
     /// The flows of each multicast group: one a receiver. What is sent to the group is sent on each of them.
-    pub groups: Vec<std::ops::Range<u32>>,
+    pub groups: Arc<[std::ops::Range<u32>]>,
     /// The sending half of each flow, written by its sender.
     pub sent: Vec<Sent>,
     /// The receiving half of each flow, written by its receiver.
@@ -76,8 +80,6 @@ pub(crate) struct Net {
     pub fault: Option<Fault>,
     /// Compare every frame with its octets.
     check_octets: bool,
-    /// Whether any flow has a message that it may complete.
-    has_messages: bool,
     /// Whether frames of a flow must arrive in order: cells take any way through a fabric, frames do not.
     keeps_order: bool,
     /// Whether a message is complete when it is delivered, not when its sender knows.
@@ -85,7 +87,7 @@ pub(crate) struct Net {
     /// Whether data travels as RoCEv2.
     pub speaks_roce: bool,
     /// For each switch, the TLVs that it announces in LLDP; and the number of the first.
-    announced: Vec<Box<[u8]>>,
+    announced: Arc<[Box<[u8]>]>,
     first_switch: u32,
     /// Frames to be captured, if somebody asked for some.
     captures: Option<Box<Captures>>,
@@ -114,24 +116,9 @@ pub(crate) struct Wire {
     flight: List,
 }
 
-/// What is known of a flow.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flow {
-    /// The sending host.
-    pub from: u32,
-    /// The receiving host.
-    pub to: u32,
-    /// Index of its priority among those in use.
-    pub class: u8,
-    /// Octets of its message, if it has one, and when its source began.
-    pub message: Option<(u64, Instant)>,
-    /// The multicast group it belongs to, by its number in [`Net::groups`].
-    pub group: Option<u32>,
-}
-
 /// The sending half of a flow. With hundreds of thousands of them every look is at cold memory, so none lies across
 /// two lines of the cache.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, FromZeros)]
 #[repr(align(32))]
 pub(crate) struct Sent {
     pub offered: u64,
@@ -141,7 +128,7 @@ pub(crate) struct Sent {
 }
 
 /// The receiving half of a flow, likewise.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, FromZeros)]
 #[repr(align(64))]
 pub(crate) struct Received {
     pub bytes: u64,
@@ -153,7 +140,7 @@ pub(crate) struct Received {
 }
 
 /// What the last sample saw of a flow.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, FromZeros)]
 pub(crate) struct Sampled {
     pub offered: u64,
     pub sent: u64,
@@ -181,6 +168,18 @@ pub(crate) struct Speed {
     rate: Rate,
     /// Picoseconds an octet, or zero where that is no whole number.
     octet_ps: u64,
+}
+
+impl Step {
+    /// How a flow with a script begins.
+    pub(super) fn of(script: &Script, since: Instant) -> Step {
+        Step { octets: script.transfer.get(), per_iteration: script.per_iteration, done: 0, since }
+    }
+}
+
+/// So many counters at nothing. Memory that is never written to is never taken: a part of a network counts for few of all flows.
+fn zeroed<T: FromZeros>(count: usize) -> Vec<T> {
+    T::new_vec_zeroed(count).unwrap_or_else(|_| panic!("no memory for {count} flows"))
 }
 
 impl Speed {
@@ -251,7 +250,7 @@ impl Wire {
 
 impl Net {
     /// The shared state at the start of a run.
-    pub(crate) fn new(plan: &Plan, hoods: Hoods, classes: Vec<Priority>, data: &[Priority]) -> Net {
+    pub(crate) fn new(plan: &Plan, ground: &Ground, hoods: Hoods) -> Net {
         let node = |id: NodeId| node_index(plan, id);
         let mut ports = vec![0u16; plan.hosts.len() + plan.switches.len()];
         let mut wires = Vec::with_capacity(2 * plan.links.len());
@@ -281,46 +280,8 @@ impl Net {
         for (wire, inlet) in wires.iter_mut().zip(inlet_of) {
             wire.inlet = inlet;
         }
-        let class_of = |priority: Priority| {
-            let class = classes.iter().position(|class| *class == priority);
-            u8::try_from(class.expect("every priority of a flow is in use")).expect("eight classes at most")
-        };
-        let mut flows: Vec<Flow> = (plan.flows.iter())
-            .map(|flow| Flow {
-                from: flow.from.0,
-                to: flow.to.0,
-                class: class_of(flow.priority),
-                message: None,
-                group: None,
-            })
-            .collect();
-        for source in &plan.sources {
-            if let (Some(message), [flow]) = (source.message, source.flows.as_slice()) {
-                flows[flow.0 as usize].message = Some((message.get(), source.start));
-            }
-        }
-        let mut steps = Vec::new();
-        for source in &plan.sources {
-            if let (Some(script), [flow]) = (&source.script, source.flows.as_slice()) {
-                steps.resize(flows.len(), Step::default());
-                steps[flow.0 as usize] = Step {
-                    octets: script.transfer.get(),
-                    per_iteration: script.per_iteration,
-                    done: 0,
-                    since: source.start,
-                };
-            }
-        }
-        let mut groups = Vec::new();
-        for source in plan.sources.iter().filter(|source| source.multicast) {
-            let (Some(first), Some(last)) = (source.flows.first(), source.flows.last()) else { continue };
-            let members = first.0..last.0 + 1;
-            for flow in members.clone() {
-                flows[flow as usize].group = Some(groups.len() as u32);
-                flows[flow as usize].message = source.message.map(|message| (message.get(), source.start));
-            }
-            groups.push(members);
-        }
+        let Ground { classes, data, .. } = ground;
+        let flows = ground.flows.len();
         Net {
             now: Instant::START,
             agenda,
@@ -331,22 +292,22 @@ impl Net {
             overhead: plan.overhead.get(),
             data_classes: classes.iter().map(|class| data.iter().position(|data| data == class)).collect(),
             data_count: data.len(),
-            classes,
-            sent: vec![Sent::default(); flows.len()],
-            groups,
-            received: vec![Received::default(); flows.len()],
-            steps,
+            classes: Arc::clone(classes),
+            flows: Arc::clone(&ground.flows),
+            messages: Arc::clone(&ground.messages),
+            groups: Arc::clone(&ground.groups),
+            sent: zeroed(flows),
+            received: zeroed(flows),
+            steps: ground.steps.clone(),
             has_stepped: false,
             receiving: super::host::transport::receiving(plan),
             completes_on_delivery: plan.completion() == Completion::Delivered,
             notification: match plan.scheme {
-                Scheme::Dcqcn(dcqcn) => vec![NotificationPoint::new(dcqcn.notification); flows.len()],
+                Scheme::Dcqcn(dcqcn) => vec![NotificationPoint::new(dcqcn.notification); flows],
                 _ => Vec::new(),
             },
-            lost: vec![0; flows.len()],
-            sampled: if plan.flow_series { vec![Sampled::default(); flows.len()] } else { Vec::new() },
-            has_messages: flows.iter().any(|flow| flow.message.is_some()),
-            flows,
+            lost: zeroed(flows),
+            sampled: zeroed(if plan.flow_series { flows } else { 0 }),
             events: Vec::new(),
             origins: Vec::new(),
             acting: 0,
@@ -357,10 +318,7 @@ impl Net {
             check_octets: plan.wire_check,
             keeps_order: plan.fabric.is_some(),
             speaks_roce: plan.scheme.understands_marks(),
-            announced: (0u32..)
-                .take(plan.switches.len())
-                .map(|switch| announced(plan, SwitchId(switch)).into_boxed_slice())
-                .collect(),
+            announced: Arc::clone(&ground.announced),
             first_switch: u32::try_from(plan.hosts.len()).expect("fewer than 2^32 hosts"),
             captures: None,
             wants_octets: plan.wire_check,
@@ -523,8 +481,8 @@ impl Net {
         let latency = (self.now - frame.born).ps();
         received.latency_sum += latency;
         received.latency_max = received.latency_max.max(latency);
-        if self.has_messages
-            && let Some((message, _)) = self.flows[frame.flow as usize].message
+        if !self.messages.is_empty()
+            && let Some((message, _)) = self.messages[frame.flow as usize]
             && received.bytes >= message
             && received.bytes - u64::from(frame.length) < message
             && self.completes_on_delivery
@@ -538,8 +496,8 @@ impl Net {
 
     /// Notes that the message of a flow is complete.
     pub(crate) fn note_completion(&mut self, flow: u32) {
-        if let Some((_, began)) = self.flows[flow as usize].message {
-            let took = i64::try_from((self.now - began).ps()).unwrap_or(i64::MAX);
+        if let Some(Some((_, began))) = self.messages.get(flow as usize) {
+            let took = i64::try_from((self.now - *began).ps()).unwrap_or(i64::MAX);
             self.flow_event(flow, EventKind::MessageDone, took);
         }
     }

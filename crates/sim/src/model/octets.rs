@@ -10,7 +10,8 @@ mod cim;
 mod lldp;
 
 use super::frame::{Body, Frame, MARKED};
-use super::net::{Flow, Net};
+use super::ground::Flow;
+use super::net::Net;
 use crate::scenario::plan_isolation::CIM_PORT;
 pub(crate) use cim::address_v6;
 use core::net::Ipv4Addr;

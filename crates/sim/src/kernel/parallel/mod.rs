@@ -18,11 +18,12 @@ mod teller;
 
 use super::deadlock::Lookout;
 use super::run::{Broken, Control, Outcome, Rest, Samples, in_order};
-use crate::model::{Parcel, World};
+use crate::model::{Ground, Parcel, World};
 use crate::scenario::plan::{Deadlock, Plan};
 use crate::topology::cut::Cut;
 use clocks::{Clocks, Inbox};
 use meeting::{Meeting, Patience};
+use place::{Cores, Stay};
 use quell_proto::units::{Duration, Instant};
 use quell_record::{Rows, Sink};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,6 +57,7 @@ pub(super) fn run(
     let patience = if cores >= cut.parts { PATIENCE } else { LITTLE_PATIENCE };
     let shared = Shared {
         plan,
+        ground: Ground::of(plan),
         seed,
         cut,
         stop: &control.stop,
@@ -65,6 +67,7 @@ pub(super) fn run(
         meeting: Meeting::new(cut.parts, patience),
         is_called: AtomicBool::new(false),
         is_stopping: AtomicBool::new(false),
+        cores: Cores::allowed(),
     };
     let (ended, sink, told) = thread::scope(|scope| {
         // In here, so that it is gone before the parts are waited for, even if the sink panics: whoever still has something to say
@@ -87,8 +90,12 @@ pub(super) fn run(
                 teller.verdicts.push(verdict);
             }
             let shared = &shared;
+            shared.cores.go_on();
             scope.spawn(move || shared.work(part, &say, &verdicts));
         }
+        // This thread has one more, if there is one.
+        shared.cores.go_on();
+        shared.cores.set_free();
         let ended = teller.listen(Samples::of(plan), Instant::START + plan.length);
         let Teller { sink, told, .. } = teller;
         (ended, sink, told)
@@ -101,6 +108,7 @@ pub(super) fn run(
 /// What the threads of a run share.
 struct Shared<'a> {
     plan: &'a Plan,
+    ground: Ground,
     seed: u64,
     cut: &'a Cut,
     /// Somebody wants the run to end at its next sample.
@@ -113,6 +121,7 @@ struct Shared<'a> {
     is_called: AtomicBool,
     /// The run ends at this sample: decided once for all parts.
     is_stopping: AtomicBool,
+    cores: Cores,
 }
 
 /// Lets the others go when a thread ends before its time.
@@ -131,7 +140,6 @@ impl Drop for Watch<'_> {
 
 impl Shared<'_> {
     fn work(&self, part: usize, say: &SyncSender<Said>, verdicts: &Receiver<Verdict>) {
-        place::spread_out();
         let mut watch = Watch { meeting: &self.meeting, is_done: false };
         let simulated = Part::new(self, part).simulate(say, verdicts);
         watch.is_done = simulated.is_some();
@@ -149,6 +157,7 @@ struct Part<'a> {
     shape: Rows,
     /// Steps since the last event.
     idle: u32,
+    stay: Stay,
 }
 
 impl<'a> Part<'a> {
@@ -156,10 +165,11 @@ impl<'a> Part<'a> {
         Part {
             shared,
             part,
-            world: World::part(shared.plan, shared.seed, shared.cut, part as u16),
+            world: World::part(shared.plan, &shared.ground, shared.seed, shared.cut, part as u16),
             mail: Vec::new(),
             shape: Rows::default(),
             idle: 0,
+            stay: Stay::begin(),
         }
     }
 
@@ -169,10 +179,11 @@ impl<'a> Part<'a> {
         for at in Samples::of(self.shared.plan) {
             self.advance_to(at)?;
             let is_last = at == end || self.shared.is_stopping.load(Ordering::Acquire);
-            say.send(self.sample(at, is_last)).ok()?;
+            let said = self.sample(at, is_last);
+            self.stay.wait(|| say.send(said)).ok()?;
             // Where the run may end for what is found in this sample, it is waited for.
             let may_close = self.shared.plan.deadlock != Deadlock::Impossible;
-            if may_close && verdicts.recv().ok()? == Verdict::End && !is_last {
+            if may_close && self.stay.wait(|| verdicts.recv()).ok()? == Verdict::End && !is_last {
                 let mut rest = Said::default();
                 self.world.finish(&mut rest);
                 say.send(rest).ok()?;
@@ -208,7 +219,7 @@ impl<'a> Part<'a> {
                 return None;
             } else {
                 if !shared.patience.lasts(waited) {
-                    thread::sleep(NAP);
+                    self.stay.wait(|| thread::sleep(NAP));
                 }
                 waited += 1;
             }
@@ -268,14 +279,16 @@ impl<'a> Part<'a> {
     fn meet(&mut self, done: u64, sample: Instant) -> Option<bool> {
         let shared = self.shared;
         // What anybody sent has been posted when all have come.
-        shared.meeting.meet(0)?;
+        self.stay.wait(|| shared.meeting.meet(0))?;
         if self.part == 0 {
             shared.is_called.store(false, Ordering::Relaxed);
             shared.is_stopping.store(shared.stop.load(Ordering::Relaxed), Ordering::Release);
         }
         self.collect();
-        let least = shared.meeting.meet(self.world.next_at().ps())?;
+        let next = self.world.next_at().ps();
+        let least = self.stay.wait(|| shared.meeting.meet(next))?;
         shared.clocks.set(self.part, least.min(sample.ps()).max(done));
+        self.stay.end_if_shared(&shared.cores);
         Some(least >= sample.ps())
     }
 

@@ -10,6 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
 
+/// The totals of so many entities are added up together.
+const TOGETHER: usize = 1024;
+
 /// What one part has to say at a sample.
 #[derive(Default)]
 pub(super) struct Said {
@@ -187,17 +190,24 @@ impl Joint {
 /// Tells the totals of each flow, of which several parts may have some: each part says its own in the order of entities.
 fn tell_totals(said: &[Said], sink: &mut dyn Sink) {
     let mut lists: Vec<&[(EntityId, FlowTotals)]> = said.iter().map(|part| &part.totals[..]).collect();
-    while let Some(flow) = lists.iter().filter_map(|list| list.first()).map(|(flow, _)| *flow).min() {
-        let mut sum = FlowTotals::default();
+    let mut sums: Vec<Option<FlowTotals>> = Vec::new();
+    // So many entities at a time: to look for the next one in all lists takes longer than to add up.
+    while let Some(first) = lists.iter().filter_map(|list| list.first()).map(|(flow, _)| flow.0).min() {
+        sums.clear();
+        sums.resize(TOGETHER, None);
         for list in &mut lists {
-            while let Some(((own, totals), rest)) = list.split_first()
-                && *own == flow
+            while let Some(((flow, totals), rest)) = list.split_first()
+                && let Some(sum) = sums.get_mut((flow.0 - first) as usize)
             {
-                sum += *totals;
+                *sum.get_or_insert_default() += *totals;
                 *list = rest;
             }
         }
-        sink.flow(flow, sum);
+        for (sum, entity) in sums.iter().zip(first..) {
+            if let Some(sum) = sum {
+                sink.flow(EntityId(entity), *sum);
+            }
+        }
     }
     sink.all_said();
 }
@@ -237,6 +247,27 @@ mod tests {
             ];
             assert_eq!(row(&mut joint, at, &[&first, &second]), whole);
         }
+    }
+
+    #[test]
+    fn totals_are_told_once_for_each_flow_in_the_order_of_entities() {
+        let apart = TOGETHER as u32;
+        let part = |flows: &[u32]| Said {
+            totals: (flows.iter())
+                .map(|flow| (EntityId(*flow), FlowTotals { lost_frames: 1, ..FlowTotals::default() }))
+                .collect(),
+            ..Said::default()
+        };
+        let mut told = Said::default();
+        let parts = [
+            part(&[3, 4, 2 + apart, 3 + apart]),
+            part(&[4, 3 + 9 * apart]),
+            part(&[]),
+            part(&[1, 4, 3 + apart]),
+        ];
+        tell_totals(&parts, &mut told);
+        let told: Vec<_> = told.totals.iter().map(|(flow, totals)| (flow.0, totals.lost_frames)).collect();
+        assert_eq!(told, [(1, 1), (3, 1), (4, 3), (2 + apart, 1), (3 + apart, 2), (3 + 9 * apart, 1)]);
     }
 
     #[test]

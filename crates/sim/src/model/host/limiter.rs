@@ -1,11 +1,109 @@
 //! A rate limiter of an adapter, and which reaction point a scheme puts into it.
 
-use crate::scenario::plan::{Adapter, Scheme};
+use crate::model::near::bring_near;
+use crate::model::stream;
+use crate::scenario::plan::{Plan, Scheme};
 use quell_proto::control::limiter::Limiter as Machine;
 use quell_proto::control::pacer::{Pacer, Rule};
 use quell_proto::control::{AnyReaction, Feedback, dcqcn, e2cm, ecm, ib_cc, qcn, qcn_probe, qcn2007};
 use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Instant, Rate};
+
+/// The rate limiters of a host. Each is made when it is first told something: of the many that a host may have, few ever are, and one
+/// takes as much memory as all else that there is for a flow.
+#[derive(Debug)]
+pub(super) struct Limiters {
+    /// For each limiter its place among those that have been made, or [`UNMADE`].
+    places: Vec<u32>,
+    made: Vec<Limiter>,
+    rule: Rule,
+    depth: Bytes,
+    line: Rate,
+    counts_bursts: bool,
+    seed: u64,
+    host: u32,
+}
+
+const UNMADE: u32 = u32::MAX;
+
+impl Limiters {
+    /// So many of a host, at a port of this rate.
+    pub(super) fn new(plan: &Plan, host: u32, count: u32, line: Rate, seed: u64) -> Limiters {
+        let adapter = &plan.hosts[host as usize].adapter;
+        Limiters {
+            places: vec![UNMADE; count as usize],
+            made: Vec::new(),
+            rule: adapter.pacer,
+            depth: adapter.pacer_depth,
+            line,
+            counts_bursts: plan.bursts,
+            seed,
+            host,
+        }
+    }
+
+    /// How many there can be.
+    pub(super) fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// One that has been told something.
+    #[inline(always)]
+    pub(super) fn get(&self, number: usize) -> Option<&Limiter> {
+        self.made.get(self.places[number] as usize)
+    }
+
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, number: usize) -> Option<&mut Limiter> {
+        self.made.get_mut(self.places[number] as usize)
+    }
+
+    /// One that is told something now.
+    #[inline]
+    pub(super) fn made(&mut self, number: usize) -> &mut Limiter {
+        if self.places[number] == UNMADE {
+            self.make(number);
+        }
+        &mut self.made[self.places[number] as usize]
+    }
+
+    #[cold]
+    fn make(&mut self, number: usize) {
+        self.places[number] = self.made.len() as u32;
+        // Numbered across hosts so that no two limiters share a stream.
+        let entity = u64::from(self.host) << 32 | number as u64;
+        let dice = Dice::new(self.seed, entity, stream::REACTION);
+        self.made.push(Limiter::new(self.rule, self.depth, self.line, dice, self.counts_bursts));
+    }
+
+    /// All that have been told something.
+    pub(super) fn all_made(&mut self) -> impl Iterator<Item = &mut Limiter> {
+        self.made.iter_mut()
+    }
+
+    /// Whether one holds anything.
+    #[inline]
+    pub(super) fn is_active(&self, number: usize) -> bool {
+        self.get(number).is_some_and(Limiter::is_active)
+    }
+
+    /// What one holds its flows to.
+    pub(super) fn limit(&self, number: usize) -> Option<Rate> {
+        self.get(number).and_then(Limiter::limit)
+    }
+
+    /// When one lets a frame of this length go.
+    #[inline(always)]
+    pub(super) fn ready_at(&self, number: usize, frame: Bytes) -> Instant {
+        self.get(number).map_or(Instant::START, |limiter| limiter.ready_at(frame))
+    }
+
+    /// The first of them is wanted soon.
+    pub(super) fn bring_near(&self) {
+        self.places.first().into_iter().for_each(bring_near);
+        self.made.first().into_iter().for_each(bring_near);
+    }
+}
 
 /// A rate limiter of a simulated adapter: the one timer it has booked, and its bursts where they are counted.
 #[derive(Debug)]
@@ -41,8 +139,8 @@ impl Bursts {
 }
 
 impl Limiter {
-    pub(super) fn new(adapter: &Adapter, line: Rate, dice: Dice, counts_bursts: bool) -> Limiter {
-        let machine = Machine::new(adapter.pacer, adapter.pacer_depth, dice);
+    fn new(rule: Rule, depth: Bytes, line: Rate, dice: Dice, counts_bursts: bool) -> Limiter {
+        let machine = Machine::new(rule, depth, dice);
         let apart = Pacer::new(Rule::WholeFrame, Bytes::ZERO);
         let bursts = counts_bursts.then(|| Box::new(Bursts { apart, frames: 0 }));
         Limiter { machine, line, booked: Instant::NEVER, bursts }

@@ -8,6 +8,7 @@ pub(crate) mod transport;
 mod waiting;
 
 use super::frame::{Body, Frame, Handle, List, MARKED, UNTAGGED, tag_of};
+use super::ground::Own;
 use super::near::bring_near;
 use super::net::Net;
 use super::port::{Sender, Turns};
@@ -16,9 +17,8 @@ use crate::kernel::agenda::{Lane, LaneKind};
 use crate::scenario::plan::{AdapterQueueing, Completion, LimiterScope, Plan, Scheme};
 use crate::traffic::Arrivals;
 use due::Due;
-use limiter::Limiter;
+use limiter::{Limiter, Limiters};
 use quell_proto::control::{Feedback, ecm, qcn_probe};
-use quell_proto::dice::Dice;
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::EventKind;
 use receive::Receiver;
@@ -42,7 +42,7 @@ pub(crate) struct Host {
     turns: Turns,
     /// Whether what waits is neither limited in number nor kept until it is acknowledged, and classes go by rank alone.
     is_plain: bool,
-    limiters: Vec<Limiter>,
+    limiters: Limiters,
     /// How many of them have a reaction point. While none has, nobody need look at any.
     awake: u32,
     scheme: Scheme,
@@ -133,35 +133,15 @@ struct Script {
     after: Vec<u32>,
 }
 
-/// What of a plan's traffic is one host's own.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Own {
-    /// From its first flow to its last; those of other hosts are in between if the plan mixes them.
-    flows: std::ops::Range<usize>,
-    /// Its sources, by their places in the plan.
-    sources: Vec<usize>,
-}
-
-impl Own {
-    /// The own traffic of every host, in one pass over all of it.
-    pub(crate) fn of(plan: &Plan) -> Vec<Own> {
-        let mut all = vec![Own::default(); plan.hosts.len()];
-        for (number, flow) in plan.flows.iter().enumerate() {
-            let flows = &mut all[flow.from.0 as usize].flows;
-            if flows.end == 0 {
-                flows.start = number;
-            }
-            flows.end = number + 1;
-        }
-        for (number, source) in plan.sources.iter().enumerate() {
-            all[source.host.0 as usize].sources.push(number);
-        }
-        all
-    }
-}
-
 impl Host {
-    pub(crate) fn new(plan: &Plan, index: u32, own: &Own, outbound: u32, seed: u64, net: &mut Net) -> Host {
+    pub(crate) fn new(
+        plan: &Plan,
+        index: u32,
+        own: &Own<'_>,
+        outbound: u32,
+        seed: u64,
+        net: &mut Net,
+    ) -> Host {
         let host = &plan.hosts[index as usize];
         let classes = net.classes.len();
         let (first_flow, last_flow) = (own.flows.start, own.flows.end);
@@ -169,7 +149,7 @@ impl Host {
         let mut paths: Vec<Path> = (first_flow..last_flow)
             .map(|flow| numbers.path(net.flows[flow].to, net.flows[flow].class))
             .collect();
-        for members in &net.groups {
+        for members in net.groups.iter() {
             if own.flows.contains(&(members.start as usize)) {
                 // A group is a destination of its own, which no host has the number of.
                 let path = numbers.path(u32::MAX - members.start, net.flows[members.start as usize].class);
@@ -180,7 +160,7 @@ impl Host {
         }
         let mut sources = Vec::new();
         let mut due = Due::new();
-        for &number in &own.sources {
+        for number in own.sources.iter().map(|number| *number as usize) {
             let source = &plan.sources[number];
             let dice = stream::dice(seed, number, stream::SOURCE);
             let arrivals = Arrivals::new(source.pattern, source.start, source.stop, dice);
@@ -218,13 +198,7 @@ impl Host {
             park_lone_sources(&mut sources, &mut paths, first_flow, host.adapter.queueing);
         }
         let rate = net.wires[outbound as usize].speed.rate();
-        let limiters = (0..numbers.limiters)
-            .map(|limiter| {
-                // Numbered across hosts so that no two limiters share a stream.
-                let entity = u64::from(index) << 32 | u64::from(limiter);
-                Limiter::new(&host.adapter, rate, Dice::new(seed, entity, stream::REACTION), plan.bursts)
-            })
-            .collect();
+        let limiters = Limiters::new(plan, index, numbers.limiters, rate, seed);
         let mut built = Host {
             node: index,
             sender: Sender::new(index, 0, outbound),
@@ -240,7 +214,7 @@ impl Host {
             scheme: plan.scheme,
             shortest: plan.scheme.shortest_frame().get() as u16,
             answers: answers(plan, net),
-            connections: transport::connections(plan, index, first_flow..last_flow),
+            connections: transport::connections(plan, own),
             acknowledgements: transport::acknowledgements(plan, net),
             completion: plan.completion(),
             reaction_delay: host.adapter.reaction_delay,
@@ -261,7 +235,7 @@ impl Host {
 
     /// Lets every limiter hold its flows before anybody asks for it.
     fn set_limiters_up(&mut self, net: &mut Net) {
-        for number in 0..self.limiters.len() {
+        for number in 0..self.limiters.count() {
             self.steer(number, |limiter, scheme| limiter.set_up(net.now, scheme));
             if let Some(flow) = self.first_flow_of(number) {
                 self.note_limit(number, flow, net);
@@ -422,7 +396,7 @@ impl Host {
     fn send_probe(&mut self, number: usize, net: &mut Net) {
         let Some((length, _)) = self.answers else { return };
         let Some(flow) = self.first_flow_of(number) else { return };
-        let super::net::Flow { to, class, .. } = net.flows[flow as usize];
+        let super::ground::Flow { to, class, .. } = net.flows[flow as usize];
         if self.sender.held & (1 << class) == 0 {
             let body = Body::Probe { worst: qcn_probe::NO_QUEUE, is_back: false };
             self.send_control(Frame { born: net.now, flow, to, body, length, class }, net);
@@ -434,17 +408,15 @@ impl Host {
         if self.sender.on_pause(priority, quanta, net) {
             self.on_resumed(net);
         } else if self.sender.held != held_before && self.awake > 0 && self.scheme.qcn().is_some() {
-            for limiter in &mut self.limiters {
-                limiter.on_paused(net.now);
-            }
+            self.limiters.all_made().for_each(|limiter| limiter.on_paused(net.now));
         }
     }
 
     fn on_resumed(&mut self, net: &mut Net) {
         // No other scheme has clocks that pauses stop.
         if self.awake > 0 && self.scheme.qcn().is_some() {
-            for number in 0..self.limiters.len() {
-                if self.limiters[number].on_resumed(net.now) {
+            for number in 0..self.limiters.count() {
+                if self.limiters.get_mut(number).is_some_and(|limiter| limiter.on_resumed(net.now)) {
                     self.rearm(number, net);
                 }
             }
@@ -462,9 +434,9 @@ impl Host {
     /// A notification reaches the limiter of its flow.
     fn react(&mut self, flow: u32, feedback: Feedback, net: &mut Net) {
         let number = self.path(flow).limiter as usize;
-        let was_active = self.limiters[number].is_active();
+        let was_active = self.limiters.is_active(number);
         self.steer(number, |limiter, scheme| limiter.on_feedback(net.now, feedback, scheme));
-        match (was_active, self.limiters[number].is_active()) {
+        match (was_active, self.limiters.is_active(number)) {
             (false, true) => self.note_limit(number, flow, net),
             (true, false) => self.note_release(number, net),
             _ => {}
@@ -474,18 +446,18 @@ impl Host {
     }
 
     fn on_limiter(&mut self, number: usize, net: &mut Net) {
-        let was_active = self.limiters[number].is_active();
+        let was_active = self.limiters.is_active(number);
         let Some(released) = self.steer(number, |limiter, _| limiter.on_timer(net.now)) else { return };
         if released {
             self.note_release(number, net);
         } else if !was_active
-            && self.limiters[number].is_active()
+            && self.limiters.is_active(number)
             && let Some(flow) = self.first_flow_of(number)
         {
             // Adapters that cut by a clock: what they were told of takes effect now.
             self.note_limit(number, flow, net);
         }
-        if self.limiters[number].take_probe() {
+        if self.limiters.made(number).take_probe() {
             self.send_probe(number, net);
         }
         self.rearm(number, net);
@@ -495,7 +467,7 @@ impl Host {
     /// Tells a limiter something that may set it up or let it go.
     #[inline]
     fn steer<T>(&mut self, number: usize, tell: impl FnOnce(&mut Limiter, &Scheme) -> T) -> T {
-        let limiter = &mut self.limiters[number];
+        let limiter = self.limiters.made(number);
         let was_awake = limiter.is_awake();
         let said = tell(limiter, &self.scheme);
         self.awake = self.awake + u32::from(limiter.is_awake()) - u32::from(was_awake);
@@ -504,13 +476,13 @@ impl Host {
 
     /// Books the limiter's next timer, unless an earlier one is booked.
     fn rearm(&mut self, number: usize, net: &mut Net) {
-        if let Some(at) = self.limiters[number].timer_to_book() {
+        if let Some(at) = self.limiters.made(number).timer_to_book() {
             net.agenda.book(at, self.node, Lane::new(LaneKind::Limiter, number as u32));
         }
     }
 
     fn note_limit(&self, number: usize, flow: u32, net: &mut Net) {
-        let bps = self.limiters[number].limit().map_or(0, Rate::bps);
+        let bps = self.limiters.limit(number).map_or(0, Rate::bps);
         net.flow_event(flow, EventKind::Limited, i64::try_from(bps).unwrap_or(i64::MAX));
     }
 
@@ -724,7 +696,7 @@ impl Host {
 
     /// The limiter of a frame lets it go.
     fn count_as_sent(&mut self, handle: Handle, number: usize, net: &mut Net) {
-        let limiter = &mut self.limiters[number];
+        let Some(limiter) = self.limiters.get_mut(number) else { return };
         let frame = &mut net.pool.get_mut(handle).frame;
         if let Some(tag) = limiter.tag()
             && let Body::Data { tag: carried, .. } = &mut frame.body
@@ -789,7 +761,7 @@ impl Host {
     fn ready_at(&self, queue: usize, net: &Net) -> Instant {
         let head = self.queues[queue].head().expect("a waiting queue holds a frame");
         let frame = &net.pool.get(head).frame;
-        self.limiters[self.path(frame.flow).limiter as usize].ready_at(frame.bytes())
+        self.limiters.ready_at(self.path(frame.flow).limiter as usize, frame.bytes())
     }
 
     /// Moves frames of limited flows from the head of the common queue to their own.
@@ -797,7 +769,7 @@ impl Host {
         while let Some(head) = self.queues[class].head() {
             let path = self.path(net.pool.get(head).frame.flow);
             let own = path.queue as usize;
-            if !self.limiters[path.limiter as usize].is_active() && self.queues[own].is_empty() {
+            if !self.limiters.is_active(path.limiter as usize) && self.queues[own].is_empty() {
                 return;
             }
             self.queues[class].pop(&net.pool);
@@ -895,7 +867,7 @@ impl Host {
         self.waiting.bring_near();
         self.queues.first().into_iter().for_each(bring_near);
         self.sources.first().into_iter().for_each(bring_near);
-        self.limiters.first().into_iter().for_each(bring_near);
+        self.limiters.bring_near();
         self.paths.first().into_iter().for_each(bring_near);
     }
 
@@ -906,7 +878,7 @@ impl Host {
 
     /// What a limiter holds a flow of this host to; `None` if nothing does.
     pub(crate) fn limit(&self, flow: u32) -> Option<Rate> {
-        self.limiters[self.path(flow).limiter as usize].limit()
+        self.limiters.limit(self.path(flow).limiter as usize)
     }
 
     /// The receiving side, for samples and checks.

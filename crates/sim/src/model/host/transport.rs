@@ -7,6 +7,7 @@
 use super::{Host, Path};
 use crate::kernel::agenda::{Lane, LaneKind};
 use crate::model::frame::{Body, Frame, Handle, MARKED, UNTAGGED};
+use crate::model::ground::Own;
 use crate::model::net::Net;
 use crate::scenario::plan::{Completion, Plan, Scheme, Source, Transport};
 use quell_proto::control::dctcp::{Acknowledged, DctcpWindow};
@@ -116,11 +117,11 @@ pub(crate) fn receiving(plan: &Plan) -> Vec<Receiving> {
 }
 
 /// The sending ends of a host's flows, where it has a transport.
-pub(super) fn connections(plan: &Plan, host: u32, flows: std::ops::Range<usize>) -> Vec<Connection> {
+pub(super) fn connections(plan: &Plan, own: &Own<'_>) -> Vec<Connection> {
     let Some(transport) = plan.transport() else { return Vec::new() };
-    let mut shapes = vec![Shape::ENDLESS; flows.len()];
-    for source in plan.sources.iter().filter(|source| source.host.0 == host) {
-        shapes[source.flows[0].0 as usize - flows.start] = Shape::of(source, plan);
+    let mut shapes = vec![Shape::ENDLESS; own.flows.len()];
+    for source in own.sources.iter().map(|number| &plan.sources[*number as usize]) {
+        shapes[source.flows[0].0 as usize - own.flows.start] = Shape::of(source, plan);
     }
     shapes.into_iter().map(|shape| Connection::new(transport, &plan.scheme, shape)).collect()
 }
@@ -245,7 +246,7 @@ impl Host {
     /// What may be sent of a flow has changed.
     fn go_on(&mut self, place: usize, flow: u32, net: &mut Net) {
         let Path { queue, .. } = self.paths[place];
-        let crate::model::net::Flow { to, class, .. } = net.flows[flow as usize];
+        let crate::model::ground::Flow { to, class, .. } = net.flows[flow as usize];
         let body = Body::Data { sequence: 0, tag: UNTAGGED };
         let like = Frame { born: net.now, flow, to, body, length: 0, class };
         self.let_wait(place, queue as usize, usize::from(class), like, net);
