@@ -64,6 +64,11 @@ impl<W: Write + Send> Tables<W> {
             flows: Flows { table: table(FLOWS, Flows::<W>::columns())?, catalog },
         })
     }
+
+    /// All is in them: what is to be closed, the longest last.
+    pub(super) fn full(self) -> Vec<Table<W>> {
+        vec![self.flows.table, self.events.table, self.series.table]
+    }
 }
 
 /// `series.parquet`: a row for each sample instant and entity, a column for each quantity.
@@ -111,10 +116,6 @@ impl<W: Write + Send> Series<W> {
             })
         }));
         self.table.write(instants.len() * entities.len(), fills)
-    }
-
-    pub(super) fn finish(self) -> Result<Written, RecordError> {
-        self.table.finish()
     }
 }
 
@@ -217,10 +218,6 @@ impl<W: Write + Send> Events<W> {
             ],
         )
     }
-
-    pub(super) fn finish(self) -> Result<Written, RecordError> {
-        self.table.finish()
-    }
 }
 
 /// `flows.parquet`: a row for each flow.
@@ -280,10 +277,6 @@ impl<W: Write + Send> Flows<W> {
         }));
         self.table.write(flows.len(), fills)
     }
-
-    pub(super) fn finish(self) -> Result<Written, RecordError> {
-        self.table.finish()
-    }
 }
 
 /// What the catalogue says of a flow.
@@ -341,7 +334,7 @@ fn place_of(entity: Option<EntityId>) -> Option<u32> {
 type Fill<'a> = Box<dyn Fn(&mut Column) + Send + 'a>;
 
 /// One Parquet file on its way to disk.
-struct Table<W: Write + Send> {
+pub(super) struct Table<W: Write + Send> {
     name: &'static str,
     path: PathBuf,
     file: SerializedFileWriter<Marked<W>>,
@@ -407,7 +400,7 @@ impl<W: Write + Send> Table<W> {
         group.close().map(|_| ())
     }
 
-    fn finish(mut self) -> Result<Written, RecordError> {
+    pub(super) fn finish(mut self) -> Result<Written, RecordError> {
         let ended = self.end_group().and_then(|()| self.file.finish().map(|_| ()));
         ended.map_err(|error| refused(&self.path, error))?;
         let file = self.file.inner_mut();

@@ -13,7 +13,6 @@
 
 mod clocks;
 mod meeting;
-mod place;
 mod teller;
 
 use super::deadlock::Lookout;
@@ -131,7 +130,7 @@ impl Drop for Watch<'_> {
 
 impl Shared<'_> {
     fn work(&self, part: usize, say: &SyncSender<Said>, verdicts: &Receiver<Verdict>) {
-        place::spread_out();
+        quell_record::place::spread_out();
         let mut watch = Watch { meeting: &self.meeting, is_done: false };
         let simulated = Part::new(self, part).simulate(say, verdicts);
         watch.is_done = simulated.is_some();
