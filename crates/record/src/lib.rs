@@ -14,6 +14,7 @@ pub mod error;
 pub mod experiment;
 pub mod manifest;
 pub mod near;
+pub mod place;
 pub mod recording;
 mod rows;
 pub mod select;

@@ -236,10 +236,14 @@ impl Memory {
         self.flows.extend_from_slice(flows);
     }
 
-    /// Adds rows, likewise. They are left as they are until there are many: a series that grows by one value at a time is copied again
-    /// and again, and there are tens of thousands.
+    /// Adds rows, likewise. They are left as they are: see [`turn_many`](Self::turn_many).
     pub(crate) fn keep(&mut self, rows: Rows) {
         self.told.push(rows);
+    }
+
+    /// Turns rows of another sink into series if there are many: a series that grows by one value at a time is copied again and again,
+    /// and there are tens of thousands.
+    pub(crate) fn turn_many(&mut self) {
         let sum = |of: fn(&Rows) -> usize| self.told.iter().map(of).sum::<usize>();
         if sum(|rows| rows.times().len()) >= Self::ROWS || sum(Rows::count) >= Self::VALUES {
             self.keep_told();

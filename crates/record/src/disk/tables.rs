@@ -64,6 +64,11 @@ impl<W: Write + Send> Tables<W> {
             flows: Flows { table: table(FLOWS, Flows::<W>::columns())?, catalog },
         })
     }
+
+    /// All is in them: what is to be closed, the longest last.
+    pub(super) fn full(self) -> Vec<Table<W>> {
+        vec![self.flows.table, self.events.table, self.series.table]
+    }
 }
 
 /// `series.parquet`: a row for each sample instant and entity, a column for each quantity.
@@ -111,10 +116,6 @@ impl<W: Write + Send> Series<W> {
             })
         }));
         self.table.write(instants.len() * entities.len(), fills)
-    }
-
-    pub(super) fn finish(self) -> Result<Written, RecordError> {
-        self.table.finish()
     }
 }
 
@@ -217,10 +218,6 @@ impl<W: Write + Send> Events<W> {
             ],
         )
     }
-
-    pub(super) fn finish(self) -> Result<Written, RecordError> {
-        self.table.finish()
-    }
 }
 
 /// `flows.parquet`: a row for each flow.
@@ -280,10 +277,6 @@ impl<W: Write + Send> Flows<W> {
         }));
         self.table.write(flows.len(), fills)
     }
-
-    pub(super) fn finish(self) -> Result<Written, RecordError> {
-        self.table.finish()
-    }
 }
 
 /// What the catalogue says of a flow.
@@ -341,7 +334,7 @@ fn place_of(entity: Option<EntityId>) -> Option<u32> {
 type Fill<'a> = Box<dyn Fn(&mut Column) + Send + 'a>;
 
 /// One Parquet file on its way to disk.
-struct Table<W: Write + Send> {
+pub(super) struct Table<W: Write + Send> {
     name: &'static str,
     path: PathBuf,
     file: SerializedFileWriter<Marked<W>>,
@@ -380,34 +373,28 @@ impl<W: Write + Send> Table<W> {
 
     fn add(&mut self, rows: usize, fills: Vec<Fill<'_>>) -> Result<(), ParquetError> {
         let mut work: Vec<_> = self.columns.iter_mut().zip(fills).collect();
-        let threads = if rows < MANY { 1 } else { self.threads.clamp(1, work.len()) };
-        let share = work.len().div_ceil(threads);
-        thread::scope(|scope| {
-            let (own, others) = work.split_at_mut(share);
-            let others: Vec<_> = others.chunks_mut(share).map(|share| scope.spawn(|| fill(share))).collect();
-            let joined = |thread: ScopedJoinHandle<'_, _>| {
-                thread.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
-            };
-            let done = iter::once(fill(own)).chain(others.into_iter().map(joined));
-            done.collect::<Result<(), ParquetError>>()
+        side_by_side(threads_for(rows, self.threads), &mut work, |(column, fill)| {
+            fill(column);
+            column.end_full_page()
         })?;
         self.rows += rows;
         if self.rows >= ROW_GROUP { self.end_group() } else { Ok(()) }
     }
 
     fn end_group(&mut self) -> Result<(), ParquetError> {
-        if mem::take(&mut self.rows) == 0 {
+        let rows = mem::take(&mut self.rows);
+        if rows == 0 {
             return Ok(());
         }
+        let closed = side_by_side(threads_for(rows, self.threads), &mut self.columns, Column::close)?;
         let mut group = self.file.next_row_group()?;
-        for column in &mut self.columns {
-            let (octets, known) = column.close()?;
+        for (octets, known) in closed {
             group.append_column(&octets, known)?;
         }
         group.close().map(|_| ())
     }
 
-    fn finish(mut self) -> Result<Written, RecordError> {
+    pub(super) fn finish(mut self) -> Result<Written, RecordError> {
         let ended = self.end_group().and_then(|()| self.file.finish().map(|_| ()));
         ended.map_err(|error| refused(&self.path, error))?;
         let file = self.file.inner_mut();
@@ -416,12 +403,28 @@ impl<W: Write + Send> Table<W> {
     }
 }
 
-fn fill(columns: &mut [(&mut Column, Fill<'_>)]) -> Result<(), ParquetError> {
-    for (column, fill) in columns {
-        fill(column);
-        column.end_full_page()?;
-    }
-    Ok(())
+/// So many threads, of `most`, are worth it for the columns of so many rows.
+fn threads_for(rows: usize, most: usize) -> usize {
+    if rows < MANY { 1 } else { most }
+}
+
+/// Does the same with all of these, on at most so many threads, this one among them. What comes out is in their order.
+fn side_by_side<T: Send, R: Send>(
+    threads: usize,
+    all: &mut [T],
+    work: impl Fn(&mut T) -> Result<R, ParquetError> + Sync,
+) -> Result<Vec<R>, ParquetError> {
+    let share = all.len().div_ceil(threads.clamp(1, all.len().max(1))).max(1);
+    let of_share = |share: &mut [T]| share.iter_mut().map(&work).collect::<Result<Vec<R>, _>>();
+    thread::scope(|scope| {
+        let (own, others) = all.split_at_mut(share.min(all.len()));
+        let others: Vec<_> = others.chunks_mut(share).map(|share| scope.spawn(|| of_share(share))).collect();
+        let joined = |thread: ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
+        };
+        let done = iter::once(of_share(own)).chain(others.into_iter().map(joined));
+        done.collect::<Result<Vec<_>, _>>().map(|done| done.into_iter().flatten().collect())
+    })
 }
 
 /// Begins a file with this schema.

@@ -63,7 +63,7 @@ impl<W: Write + Send + 'static> DiskWriter<W> {
     /// So many events: what is left of them at the end should be written soon.
     const EVENTS: usize = 2 * 1024;
     /// And so many flows: their columns are encoded side by side, which is worth it for many.
-    const FLOWS: usize = 64 * 1024;
+    const FLOWS: usize = 128 * 1024;
 
     pub(super) fn create_with(
         dir: &Path,
@@ -143,30 +143,9 @@ impl<W: Write + Send + 'static> DiskWriter<W> {
 
     fn hand_many_rows(&mut self) {
         if self.rows.count() >= self.values || self.rows.times().len() >= Self::ROWS {
-            self.hand_rows();
-        }
-    }
-
-    fn hand_rows(&mut self) {
-        if !self.rows.times().is_empty() {
             self.values = (2 * self.rows.count()).clamp(self.values, Self::VALUES);
             let rows = self.rows.hand_over();
             self.scribe.hand(Piece::Rows(rows));
-        }
-    }
-
-    fn hand_events(&mut self) {
-        if !self.events.is_empty() {
-            let blank = self.scribe.blank(Self::EVENTS);
-            let events = mem::replace(&mut self.events, blank);
-            self.scribe.hand(Piece::Events(events));
-        }
-    }
-
-    fn hand_flows(&mut self) {
-        if !self.flows.is_empty() {
-            let flows = mem::take(&mut self.flows);
-            self.scribe.hand(Piece::Flows(flows));
         }
     }
 }
@@ -198,22 +177,26 @@ impl<W: Write + Send + 'static> Sink for DiskWriter<W> {
     fn event(&mut self, event: Event) {
         self.events.push(event);
         if self.events.len() >= Self::EVENTS {
-            self.hand_events();
+            let blank = self.scribe.blank(Self::EVENTS);
+            let events = mem::replace(&mut self.events, blank);
+            self.scribe.hand(Piece::Events(events));
         }
     }
 
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
         self.flows.push((flow, totals));
         if self.flows.len() >= Self::FLOWS {
-            self.hand_flows();
+            let flows = mem::take(&mut self.flows);
+            self.scribe.hand(Piece::Flows(flows));
         }
     }
 
     fn all_said(&mut self) {
         self.end_row();
-        self.hand_rows();
-        self.hand_events();
-        self.hand_flows();
+        let rows = Piece::Rows(self.rows.hand_over());
+        let events = Piece::Events(mem::take(&mut self.events));
+        let flows = Piece::Flows(mem::take(&mut self.flows));
+        self.scribe.hand_last([rows, events, flows].into_iter().filter(|piece| !piece.is_empty()).collect());
     }
 }
 

@@ -13,7 +13,7 @@
 
 mod clocks;
 mod meeting;
-mod place;
+mod stay;
 mod teller;
 
 use super::deadlock::Lookout;
@@ -23,9 +23,10 @@ use crate::scenario::plan::{Deadlock, Plan};
 use crate::topology::cut::Cut;
 use clocks::{Clocks, Inbox};
 use meeting::{Meeting, Patience};
-use place::{Cores, Stay};
 use quell_proto::units::{Duration, Instant};
+use quell_record::place::Cores;
 use quell_record::{Rows, Sink};
+use stay::Stay;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::{mem, thread, time};
