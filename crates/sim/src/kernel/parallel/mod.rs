@@ -34,7 +34,7 @@ use teller::{Joint, Said, Teller, Verdict};
 
 /// How long a thread waits for the others before it sleeps: some ten microseconds, and then some hundred if nobody else wants
 /// the core.
-const PATIENCE: Patience = Patience { spins: 400, yields: 400 };
+const PATIENCE: Patience = Patience { spins: 400, yields: 250 };
 /// Where there are fewer cores than threads, who waits is in the way of who is waited for.
 const LITTLE_PATIENCE: Patience = Patience { spins: 0, yields: 20 };
 /// How long a thread sleeps before it looks again.
