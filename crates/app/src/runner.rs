@@ -424,6 +424,10 @@ impl Sink for Recorder<'_> {
         self.disk.flow(flow, totals);
     }
 
+    fn flows(&mut self, flows: Vec<(EntityId, FlowTotals)>) {
+        self.disk.flows(flows);
+    }
+
     fn all_said(&mut self) {
         self.disk.all_said();
     }

@@ -276,6 +276,12 @@ pub trait Sink {
     fn event(&mut self, event: Event);
     /// The totals of one flow, at the end of the run.
     fn flow(&mut self, flow: EntityId, totals: FlowTotals);
+    /// Those of many flows.
+    fn flows(&mut self, flows: Vec<(EntityId, FlowTotals)>) {
+        for (flow, totals) in flows {
+            self.flow(flow, totals);
+        }
+    }
     /// That was all: whoever writes can do so while the producer clears up.
     fn all_said(&mut self) {}
 }
@@ -352,6 +358,10 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
         (**self).flow(flow, totals);
+    }
+
+    fn flows(&mut self, flows: Vec<(EntityId, FlowTotals)>) {
+        (**self).flows(flows);
     }
 
     fn all_said(&mut self) {

@@ -3,7 +3,7 @@
 //! Tables are long and tidy: a row per sample instant and entity, per event, per flow; units in the column
 //! names. Entities stand by name for people and other tools, and by number for our own reader.
 
-use super::column::{Column, Content, Gaps, Words};
+use super::column::{Closed, Column, Content, Gaps, Words};
 use super::{EVENTS, FLOWS, SERIES};
 use crate::error::RecordError;
 use crate::manifest::{FORMAT, FileMark, ManifestDraft};
@@ -17,7 +17,6 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use std::io::{self, Write};
 use std::iter;
-use std::mem;
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -372,21 +371,27 @@ impl<W: Write + Send> Table<W> {
     }
 
     fn add(&mut self, rows: usize, fills: Vec<Fill<'_>>) -> Result<(), ParquetError> {
-        let mut work: Vec<_> = self.columns.iter_mut().zip(fills).collect();
-        side_by_side(threads_for(rows, self.threads), &mut work, |(column, fill)| {
-            fill(column);
-            column.end_full_page()
-        })?;
         self.rows += rows;
-        if self.rows >= ROW_GROUP { self.end_group() } else { Ok(()) }
+        let ends_group = self.rows >= ROW_GROUP;
+        let mut work: Vec<_> = self.columns.iter_mut().zip(fills).collect();
+        let closed = side_by_side(threads_for(rows, self.threads), &mut work, |(column, fill)| {
+            fill(column);
+            column.end_full_page()?;
+            if ends_group { column.close().map(Some) } else { Ok(None) }
+        })?;
+        if ends_group { self.put_group(closed.into_iter().flatten()) } else { Ok(()) }
     }
 
     fn end_group(&mut self) -> Result<(), ParquetError> {
-        let rows = mem::take(&mut self.rows);
-        if rows == 0 {
+        if self.rows == 0 {
             return Ok(());
         }
-        let closed = side_by_side(threads_for(rows, self.threads), &mut self.columns, Column::close)?;
+        let closed = side_by_side(threads_for(self.rows, self.threads), &mut self.columns, Column::close)?;
+        self.put_group(closed)
+    }
+
+    fn put_group(&mut self, closed: impl IntoIterator<Item = Closed>) -> Result<(), ParquetError> {
+        self.rows = 0;
         let mut group = self.file.next_row_group()?;
         for (octets, known) in closed {
             group.append_column(&octets, known)?;

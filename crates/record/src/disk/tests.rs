@@ -335,7 +335,8 @@ fn what_panics_on_the_thread_that_writes_panics_here() {
 fn a_thread_that_panicked_has_failed_until_the_end() {
     let temp = tempdir().unwrap();
     let mut disk = DiskWriter::create(&temp.path().join("seed-1"), &catalog(), draft()).unwrap();
-    (0..100_000).for_each(|_| disk.flow(EntityId(0), crate::FlowTotals::default()));
+    // More than are handed over at a time.
+    (0..200_000).for_each(|_| disk.flow(EntityId(0), crate::FlowTotals::default()));
     tell(60_000, &mut disk);
     assert!(disk.has_failed());
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| disk.end()));

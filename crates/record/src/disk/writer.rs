@@ -148,6 +148,13 @@ impl<W: Write + Send + 'static> DiskWriter<W> {
             self.scribe.hand(Piece::Rows(rows));
         }
     }
+
+    fn hand_many_flows(&mut self) {
+        if self.flows.len() >= Self::FLOWS {
+            let flows = mem::take(&mut self.flows);
+            self.scribe.hand(Piece::Flows(flows));
+        }
+    }
 }
 
 impl<W: Write + Send + 'static> Sink for DiskWriter<W> {
@@ -185,10 +192,16 @@ impl<W: Write + Send + 'static> Sink for DiskWriter<W> {
 
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
         self.flows.push((flow, totals));
-        if self.flows.len() >= Self::FLOWS {
-            let flows = mem::take(&mut self.flows);
-            self.scribe.hand(Piece::Flows(flows));
+        self.hand_many_flows();
+    }
+
+    fn flows(&mut self, mut flows: Vec<(EntityId, FlowTotals)>) {
+        if self.flows.is_empty() {
+            self.flows = flows;
+        } else {
+            self.flows.append(&mut flows);
         }
+        self.hand_many_flows();
     }
 
     fn all_said(&mut self) {

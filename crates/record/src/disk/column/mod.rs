@@ -60,6 +60,9 @@ impl Words {
 /// The rows of a column that have a value and those that have none, by turns.
 pub(super) type Gaps = Vec<(bool, usize)>;
 
+/// A column of a row group that has ended: its pages, and what is to be known of them.
+pub(super) type Closed = (Bytes, ColumnCloseResult);
+
 /// A column, with as much of a row group as has been said.
 pub(super) struct Column {
     about: ColumnDescPtr,
@@ -177,7 +180,7 @@ impl Column {
     }
 
     /// Ends the row group: all its pages, and what is to be known of them. The column is empty then.
-    pub(super) fn close(&mut self) -> Result<(Bytes, ColumnCloseResult), ParquetError> {
+    pub(super) fn close(&mut self) -> Result<Closed, ParquetError> {
         if self.rows.count > 0 {
             self.end_page()?;
         }

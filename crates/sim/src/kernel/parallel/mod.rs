@@ -306,6 +306,8 @@ impl<'a> Part<'a> {
         said.fault = self.world.fault().cloned();
         (said.handled, said.hops) = (self.world.handled(), [self.world.hops(), self.world.cell_hops()]);
         if is_last {
+            // Most flows have an end in two parts. What is not used is never touched.
+            said.totals.reserve(2 * self.shared.plan.flows.len() / self.shared.cut.parts);
             self.world.finish(&mut said);
         }
         said

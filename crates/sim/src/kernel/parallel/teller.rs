@@ -9,9 +9,15 @@ use quell_record::{Cell, EntityId, Event, FlowTotals, Quantity, Rows, Sink};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
+use std::{panic, thread};
 
 /// The totals of so many entities are added up together.
 const TOGETHER: usize = 1024;
+/// So many are worth a thread.
+const A_THREAD: usize = 128 * 1024;
+
+/// The totals that a part has, in the order of entities.
+type Totals<'a> = &'a [(EntityId, FlowTotals)];
 
 /// What one part has to say at a sample.
 #[derive(Default)]
@@ -189,7 +195,31 @@ impl Joint {
 
 /// Tells the totals of each flow, of which several parts may have some: each part says its own in the order of entities.
 fn tell_totals(said: &[Said], sink: &mut dyn Sink) {
-    let mut lists: Vec<&[(EntityId, FlowTotals)]> = said.iter().map(|part| &part.totals[..]).collect();
+    let lists: Vec<Totals<'_>> = said.iter().map(|part| &part.totals[..]).collect();
+    let first = lists.iter().filter_map(|list| list.first()).map(|(flow, _)| flow.0).min();
+    let last = lists.iter().filter_map(|list| list.last()).map(|(flow, _)| flow.0).max();
+    if let (Some(first), Some(last)) = (first, last) {
+        // The first thread adds up what is told first.
+        thread::scope(|scope| {
+            let lists = &lists;
+            let rest = (first..=last).step_by(A_THREAD).skip(1);
+            let rest: Vec<_> = rest.map(|begin| scope.spawn(move || sums(lists, begin))).collect();
+            sink.flows(sums(lists, first));
+            for sums in rest {
+                sink.flows(sums.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked)));
+            }
+        });
+    }
+    sink.all_said();
+}
+
+/// The totals of the flows that one thread adds up, from an entity on.
+fn sums(lists: &[Totals<'_>], begin: u32) -> Vec<(EntityId, FlowTotals)> {
+    let end = begin.saturating_add(A_THREAD as u32);
+    let place = |list: &Totals<'_>, entity: u32| list.partition_point(|(flow, _)| flow.0 < entity);
+    let of_these = lists.iter().map(|list| &list[place(list, begin)..place(list, end)]);
+    let mut lists: Vec<Totals<'_>> = of_these.collect();
+    let mut all = Vec::with_capacity(lists.iter().map(|list| list.len()).sum::<usize>().min(A_THREAD));
     let mut sums: Vec<Option<FlowTotals>> = Vec::new();
     // So many entities at a time: to look for the next one in all lists takes longer than to add up.
     while let Some(first) = lists.iter().filter_map(|list| list.first()).map(|(flow, _)| flow.0).min() {
@@ -203,13 +233,10 @@ fn tell_totals(said: &[Said], sink: &mut dyn Sink) {
                 *list = rest;
             }
         }
-        for (sum, entity) in sums.iter().zip(first..) {
-            if let Some(sum) = sum {
-                sink.flow(EntityId(entity), *sum);
-            }
-        }
+        let sums = sums.iter().zip(first..);
+        all.extend(sums.filter_map(|(sum, entity)| Some((EntityId(entity), (*sum)?))));
     }
-    sink.all_said();
+    all
 }
 
 #[cfg(test)]
@@ -259,15 +286,17 @@ mod tests {
             ..Said::default()
         };
         let mut told = Said::default();
+        let far = 7 + A_THREAD as u32;
         let parts = [
             part(&[3, 4, 2 + apart, 3 + apart]),
-            part(&[4, 3 + 9 * apart]),
+            part(&[4, 3 + 9 * apart, far]),
             part(&[]),
-            part(&[1, 4, 3 + apart]),
+            part(&[1, 4, 3 + apart, far, far + 1]),
         ];
         tell_totals(&parts, &mut told);
         let told: Vec<_> = told.totals.iter().map(|(flow, totals)| (flow.0, totals.lost_frames)).collect();
-        assert_eq!(told, [(1, 1), (3, 1), (4, 3), (2 + apart, 1), (3 + apart, 2), (3 + 9 * apart, 1)]);
+        let near = [(1, 1), (3, 1), (4, 3), (2 + apart, 1), (3 + apart, 2), (3 + 9 * apart, 1)];
+        assert_eq!(told, [&near[..], &[(far, 2), (far + 1, 1)]].concat());
     }
 
     #[test]
