@@ -79,7 +79,7 @@ pub(crate) struct RunArgs {
     /// Only configurations whose name matches; `*` stands for anything, and the flag may be repeated
     #[arg(long = "config", value_name = "PATTERN")]
     pub(crate) configurations: Vec<String>,
-    /// Threads to use [default: one for each core, of many cores all but one for a single run]; results do not depend on it
+    /// Threads to use [default: one for each core]; results do not depend on it
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Draw the fluid model of the hottest port over queues and rates, where there is one

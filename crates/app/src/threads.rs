@@ -10,16 +10,15 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// As many as asked for, for a single run or for several, or else [`by_default`]. What cannot be, or does no good, is explained:
+/// As many as asked for, or else one for each core. What cannot be, or does no good, is explained:
 /// results do not depend on it.
-pub(crate) fn chosen(asked: Option<usize>, is_single: bool) -> usize {
+pub(crate) fn chosen(asked: Option<usize>) -> usize {
     let cores = cores();
     match asked {
-        None => by_default(cores, is_single),
+        None => cores,
         Some(0) => {
-            let threads = by_default(cores, is_single);
-            out::warn(&format!("--threads 0: nothing runs on no thread; taking {threads}"));
-            threads
+            out::warn(&format!("--threads 0: nothing runs on no thread; taking {cores}"));
+            cores
         }
         Some(asked) => {
             if asked > cores {
@@ -32,15 +31,6 @@ pub(crate) fn chosen(asked: Option<usize>, is_single: bool) -> usize {
         }
     }
 }
-
-/// One for each core; but one fewer for a single run on many cores. Its threads keep step, so that one which must share its core
-/// with whatever else goes on, the recording to begin with, holds up all.
-fn by_default(cores: usize, is_single: bool) -> usize {
-    if is_single && cores > MANY_CORES { cores - 1 } else { cores }
-}
-
-/// With so many cores or fewer, another thread is worth more than a core to spare.
-const MANY_CORES: usize = 8;
 
 /// Says why some of the threads that were asked for find nothing to do, if that is so.
 pub(crate) fn explain_idle(asked: Option<usize>, jobs: &[Job<'_>]) {
@@ -61,15 +51,4 @@ pub(crate) fn explain_idle(asked: Option<usize>, jobs: &[Job<'_>]) {
         "the network cannot be cut into more parts at links with a delay".to_owned()
     };
     out::note(&format!("--threads {asked}: {runs} simulated by {by}: {why}"));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_single_run_leaves_one_of_many_cores_to_the_rest_of_the_machine() {
-        assert_eq!([1, 2, 8, 16].map(|cores| by_default(cores, true)), [1, 2, 8, 15]);
-        assert_eq!([1, 2, 8, 16].map(|cores| by_default(cores, false)), [1, 2, 8, 16]);
-    }
 }

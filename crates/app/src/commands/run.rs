@@ -35,7 +35,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     watch.until_interrupted(|| out::note("\nstopping at the next sample; Ctrl-C once more stops at once"));
     let progress = Progress::new(&id, args.quiet);
     let jobs = prepared.jobs(&chosen);
-    let threads = threads::chosen(args.threads, jobs.len() == 1);
+    let threads = threads::chosen(args.threads);
     threads::explain_idle(args.threads, &jobs);
     let runs = runner::run_all(&jobs, threads, &watch, &progress);
     progress.clear();

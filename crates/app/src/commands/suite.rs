@@ -58,7 +58,7 @@ pub(super) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     watch.until_interrupted(|| out::note("\nstopping at the next sample; Ctrl-C once more stops at once"));
     let progress = Progress::new(&name, args.quiet);
     let has_figures = args.page.is_some();
-    let ended = run_all(&scenarios, threads::chosen(args.threads, false), &watch, &progress, has_figures)?;
+    let ended = run_all(&scenarios, threads::chosen(args.threads), &watch, &progress, has_figures)?;
     progress.clear();
     let shown = Shown { json: args.json, page: args.page.as_deref() };
     SuiteResults { head, ended, is_interrupted: watch.is_interrupted() }.show(&dir, shown)

@@ -80,7 +80,9 @@ impl Ground {
         classes.dedup();
         let mut flows = flows(plan, &classes);
         let (mut messages, mut steps, mut groups) = (Vec::new(), Vec::new(), Vec::new());
+        let mut hosts = Vec::with_capacity(plan.sources.len());
         for source in &plan.sources {
+            hosts.push(source.host.0);
             let message = source.message.map(|message| (message.get(), source.start));
             if message.is_some() && messages.is_empty() {
                 messages = vec![None; flows.len()];
@@ -120,7 +122,7 @@ impl Ground {
         let announced =
             (0..plan.switches.len() as u32).map(|switch| announced(plan, SwitchId(switch)).into());
         Ground {
-            traffic: Traffic::of(plan, &flows),
+            traffic: Traffic::of(plan.hosts.len(), &flows, &hosts),
             data,
             classes: classes.into(),
             flows: flows.into(),
@@ -158,8 +160,9 @@ fn flows(plan: &Plan, classes: &[Priority]) -> Vec<Flow> {
 }
 
 impl Traffic {
-    fn of(plan: &Plan, flows: &[Flow]) -> Traffic {
-        let mut ranges = vec![0..0; plan.hosts.len()];
+    /// That of so many hosts, with the host of each source.
+    fn of(count: usize, flows: &[Flow], hosts: &[u32]) -> Traffic {
+        let mut ranges = vec![0..0; count];
         for (flow, number) in flows.iter().zip(0..) {
             let range: &mut Range<usize> = &mut ranges[flow.from as usize];
             if range.end == 0 {
@@ -167,9 +170,8 @@ impl Traffic {
             }
             range.end = number + 1;
         }
-        let hosts: Vec<u32> = plan.sources.iter().map(|source| source.host.0).collect();
         // How many each host has, and so where the sources of the next one begin.
-        let mut first = vec![0; plan.hosts.len() + 1];
+        let mut first = vec![0; count + 1];
         hosts.iter().for_each(|host| first[*host as usize + 1] += 1);
         for host in 1..first.len() {
             first[host] += first[host - 1];

@@ -161,7 +161,7 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     if args.profile {
         return profile(&scenarios, args);
     }
-    let asked: Vec<usize> = args.threads.iter().map(|it| threads::chosen(Some(*it), true)).collect();
+    let asked: Vec<usize> = args.threads.iter().map(|it| threads::chosen(Some(*it))).collect();
     let mut measured: Vec<Measured> = Vec::new();
     for id in scenarios {
         // One scenario at a time: the plans of some are large.

@@ -22,7 +22,7 @@ use quell_proto::control::{Feedback, ecm, qcn_probe};
 use quell_proto::units::{Bytes, Duration, Instant, Priority, Rate};
 use quell_record::EventKind;
 use receive::Receiver;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use transport::Connection;
 use waiting::Waiting;
 
@@ -145,7 +145,8 @@ impl Host {
         let host = &plan.hosts[index as usize];
         let classes = net.classes.len();
         let (first_flow, last_flow) = (own.flows.start, own.flows.end);
-        let mut numbers = Numbering::new(host.adapter.queueing, host.adapter.limiter, classes);
+        let mut numbers =
+            Numbering::new(host.adapter.queueing, host.adapter.limiter, classes, last_flow - first_flow);
         let mut paths: Vec<Path> = (first_flow..last_flow)
             .map(|flow| numbers.path(net.flows[flow].to, net.flows[flow].class))
             .collect();
@@ -936,16 +937,18 @@ fn park_lone_sources(
         return;
     }
     let path_of = |flow: u32| flow as usize - first_flow;
-    for number in 0..sources.len() {
-        let source = &sources[number];
-        let countable = source.left.is_none() && source.arrivals.offers_before(Instant::START).is_some();
+    // How many flows of sources there are for each queue.
+    let mut feeders = vec![0u32; paths.iter().map(|path| path.queue as usize + 1).max().unwrap_or(0)];
+    for flow in sources.iter().flat_map(|source| &source.flows) {
+        feeders[paths[path_of(*flow)].queue as usize] += 1;
+    }
+    for (source, number) in sources.iter_mut().zip(0..) {
+        let is_countable = source.left.is_none() && source.arrivals.offers_before(Instant::START).is_some();
         let [flow] = source.flows[..] else { continue };
-        let queue = paths[path_of(flow)].queue;
-        let feeders = sources.iter().flat_map(|source| &source.flows);
-        let alone = feeders.filter(|flow| paths[path_of(**flow)].queue == queue).count() == 1;
-        if countable && alone {
-            sources[number].parks = true;
-            paths[path_of(flow)].refill.get_or_insert(Refill::Parked(number as u32));
+        let path = &mut paths[path_of(flow)];
+        if is_countable && feeders[path.queue as usize] == 1 {
+            source.parks = true;
+            path.refill.get_or_insert(Refill::Parked(number));
         }
     }
 }
@@ -956,16 +959,17 @@ struct Numbering {
     scope: LimiterScope,
     queues: u32,
     limiters: u32,
-    by_destination: std::collections::HashMap<(u32, u8), Path>,
+    by_destination: HashMap<(u32, u8), Path>,
 }
 
 impl Numbering {
-    fn new(queueing: AdapterQueueing, scope: LimiterScope, classes: usize) -> Numbering {
+    fn new(queueing: AdapterQueueing, scope: LimiterScope, classes: usize, flows: usize) -> Numbering {
         let queues = match queueing {
             AdapterQueueing::PerDestination | AdapterQueueing::PerFlow => 0,
             AdapterQueueing::FifoWithSetAside | AdapterQueueing::OneQueue => classes as u32,
         };
-        Numbering { queueing, scope, queues, limiters: 0, by_destination: std::collections::HashMap::new() }
+        let by_destination = HashMap::with_capacity(flows);
+        Numbering { queueing, scope, queues, limiters: 0, by_destination }
     }
 
     fn path(&mut self, to: u32, class: u8) -> Path {
