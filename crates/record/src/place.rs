@@ -120,3 +120,40 @@ mod other {
         pub fn set_free(&self) {}
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use rustix::thread::sched_getaffinity;
+    use std::thread;
+
+    #[test]
+    fn a_thread_is_held_to_one_core_with_those_it_starts_until_it_is_set_free() {
+        let held = || sched_getaffinity(None).unwrap();
+        let test = move || {
+            let before = held();
+            let cores = Cores::allowed();
+            let mut seen = Vec::new();
+            for _ in 0..before.count() {
+                cores.go_on();
+                assert_eq!((held().count(), thread::spawn(held).join().unwrap()), (1, held()));
+                seen.push(held());
+            }
+            assert!((1..seen.len()).all(|place| !seen[..place].contains(&seen[place])));
+            cores.set_free();
+            assert_eq!(held(), before);
+        };
+        // On a thread of its own, for it is moved about.
+        thread::spawn(test).join().unwrap();
+    }
+
+    #[test]
+    fn who_leaves_a_core_may_come_back() {
+        let test = || {
+            let before = sched_getaffinity(None).unwrap();
+            leave(here().unwrap());
+            assert_eq!(sched_getaffinity(None).unwrap(), before);
+        };
+        thread::spawn(test).join().unwrap();
+    }
+}
