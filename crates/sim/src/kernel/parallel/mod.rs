@@ -181,7 +181,7 @@ impl<'a> Part<'a> {
             self.advance_to(at)?;
             let is_last = at == end || self.shared.is_stopping.load(Ordering::Acquire);
             let said = self.sample(at, is_last);
-            self.stay.wait(|| say.send(said)).ok()?;
+            self.stay.wait(|| say.send(said).ok())?;
             // Where the run may end for what is found in this sample, it is waited for.
             let may_close = self.shared.plan.deadlock != Deadlock::Impossible;
             if may_close && self.stay.wait(|| verdicts.recv()).ok()? == Verdict::End && !is_last {
