@@ -13,7 +13,6 @@
 
 mod clocks;
 mod meeting;
-mod stay;
 mod teller;
 
 use super::deadlock::Lookout;
@@ -24,9 +23,8 @@ use crate::topology::cut::Cut;
 use clocks::{Clocks, Inbox};
 use meeting::{Meeting, Patience};
 use quell_proto::units::{Duration, Instant};
-use quell_record::place::Cores;
+use quell_record::place::{Cores, Stay};
 use quell_record::{Rows, Sink};
-use stay::Stay;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::{mem, thread, time};

@@ -5,12 +5,12 @@
 //! machine an idle core looks as if it were taken away. A thread that finds it has to [share](Stay::is_shared) its core with somebody
 //! is let go, so that the kernel can move it as it moves any other.
 
-use quell_record::place::{Cores, worked};
+use super::{Cores, worked};
 use std::time::{Duration, Instant};
 
 /// How long a thread has been on its core, and what became of the time.
 #[derive(Debug)]
-pub(super) struct Stay {
+pub struct Stay {
     since: Instant,
     /// What it had worked until then, as far as the system tells.
     worked: Option<Duration>,
@@ -24,12 +24,12 @@ impl Stay {
     const LEAST: Duration = Duration::from_millis(10);
 
     /// A stay that begins now.
-    pub(super) fn begin() -> Stay {
+    pub fn begin() -> Stay {
         Stay { since: Instant::now(), worked: worked(), waited: Duration::ZERO, is_over: false }
     }
 
     /// Does what may take the thread some time in which it has nothing to do.
-    pub(super) fn wait<T>(&mut self, wait: impl FnOnce() -> T) -> T {
+    pub fn wait<T>(&mut self, wait: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let waited = wait();
         self.waited += began.elapsed();
@@ -37,7 +37,7 @@ impl Stay {
     }
 
     /// Lets the thread go anywhere if somebody else wants its core.
-    pub(super) fn end_if_shared(&mut self, cores: &Cores) {
+    pub fn end_if_shared(&mut self, cores: &Cores) {
         if self.is_over || self.since.elapsed() < Stay::LEAST {
             return;
         }

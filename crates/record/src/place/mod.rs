@@ -4,10 +4,18 @@
 //! while another is idle, and leave them there for tens of milliseconds (in a virtual machine an idle core looks as if it were taken
 //! away). What cannot be done about that costs nothing but time.
 
+mod stay;
+
+pub use stay::Stay;
+
 #[cfg(target_os = "linux")]
-pub use linux::{Cores, here, leave, worked};
+use linux::worked;
+#[cfg(target_os = "linux")]
+pub use linux::{Cores, here, leave};
 #[cfg(not(target_os = "linux"))]
-pub use other::{Cores, here, leave, worked};
+use other::worked;
+#[cfg(not(target_os = "linux"))]
+pub use other::{Cores, here, leave};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -30,7 +38,7 @@ mod linux {
     }
 
     /// How long this thread has worked in its life, if the system tells.
-    pub fn worked() -> Option<Duration> {
+    pub(super) fn worked() -> Option<Duration> {
         let worked = clock_gettime(ClockId::ThreadCPUTime);
         Some(Duration::new(worked.tv_sec.try_into().ok()?, worked.tv_nsec.try_into().ok()?))
     }
@@ -96,7 +104,7 @@ mod other {
     }
 
     /// How long this thread has worked in its life, if the system tells.
-    pub fn worked() -> Option<Duration> {
+    pub(super) fn worked() -> Option<Duration> {
         None
     }
 
