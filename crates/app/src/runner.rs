@@ -420,6 +420,10 @@ impl Sink for Recorder<'_> {
         self.disk.event(event);
     }
 
+    fn events(&mut self, events: &mut Vec<Event>) {
+        self.disk.events(events);
+    }
+
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
         self.disk.flow(flow, totals);
     }

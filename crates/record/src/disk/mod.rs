@@ -6,6 +6,7 @@
 
 mod column;
 mod read;
+mod rehearsal;
 mod scribe;
 mod tables;
 #[cfg(test)]

@@ -337,9 +337,7 @@ fn sample(
         world.sample(at, sink);
         return None;
     }
-    for (event, _) in world.take_events() {
-        sink.event(event);
-    }
+    world.tell_events(sink);
     let circle = lookout.look(&world.waits(at), at, sink);
     world.sample_values(at, sink);
     circle

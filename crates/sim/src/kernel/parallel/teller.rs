@@ -150,9 +150,7 @@ fn tell_events(said: &mut [Said], sink: &mut dyn Sink) {
     let mut all: Vec<(Event, u64)> =
         said.iter_mut().flat_map(|part| std::mem::take(&mut part.events)).collect();
     put_in_order(&mut all);
-    for (event, _) in all {
-        sink.event(event);
-    }
+    sink.events(&mut all.into_iter().map(|(event, _)| event).collect());
 }
 
 /// How the rows of all parts make one. Most entities belong to one part; of a flow each part tells what it knows, and the sum is all.
