@@ -420,10 +420,6 @@ impl Sink for Recorder<'_> {
         self.disk.event(event);
     }
 
-    fn events(&mut self, events: &mut Vec<Event>) {
-        self.disk.events(events);
-    }
-
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
         self.disk.flow(flow, totals);
     }

@@ -274,12 +274,6 @@ pub trait Sink {
     }
     /// Something happened. Events may arrive before the samples of an earlier instant have been written.
     fn event(&mut self, event: Event);
-    /// All of these happened; the list is empty then.
-    fn events(&mut self, events: &mut Vec<Event>) {
-        for event in events.drain(..) {
-            self.event(event);
-        }
-    }
     /// The totals of one flow, at the end of the run.
     fn flow(&mut self, flow: EntityId, totals: FlowTotals);
     /// Those of many flows.
@@ -360,10 +354,6 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 
     fn event(&mut self, event: Event) {
         (**self).event(event);
-    }
-
-    fn events(&mut self, events: &mut Vec<Event>) {
-        (**self).events(events);
     }
 
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {

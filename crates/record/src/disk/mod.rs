@@ -6,7 +6,6 @@
 
 mod column;
 mod read;
-mod rehearsal;
 mod scribe;
 mod tables;
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! The thread that hashes, encodes and writes what a run says, and keeps it in memory for who wants that, so that the run need not
 //! wait for it.
 
-use super::rehearsal::rehearse;
-use super::tables::{Full, MANY, Tables, Written, held};
+use super::tables::{MANY, Table, Tables, Written};
 use crate::error::RecordError;
 use crate::place;
 use crate::rows::Rows;
 use crate::{Digest, Digester, EntityId, Event, FlowTotals, Memory, Sink};
-use std::io;
+use std::io::{self, Write};
+use std::iter;
 use std::panic;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -17,12 +17,6 @@ use std::time::{Duration, Instant};
 
 /// So many pieces may wait. A run that says more than the disk takes waits for it then, and memory stays bounded.
 const WAITING: usize = 8;
-/// With so many the thread is woken. For one it is not: on a machine that is virtual that takes longer than to simulate hundreds of
-/// frames.
-const MANY_WAITING: usize = WAITING / 2;
-/// So long it sleeps before it looks again, and longer and longer while there is nothing.
-const SHORTEST_NAP: Duration = Duration::from_micros(200);
-const LONGEST_NAP: Duration = Duration::from_millis(4);
 
 /// A piece of what a run says. Those of one kind are handed over in the order in which they were said.
 pub(super) enum Piece {
@@ -49,26 +43,34 @@ enum Handed {
 }
 
 /// Our end of the thread. Dropped, it waits until the thread has let go of its files.
-pub(super) struct Scribe {
+pub(super) struct Scribe<W: Write + Send + 'static> {
     /// None once all has been handed over.
     to: Option<SyncSender<Handed>>,
     thread: Option<JoinHandle<()>>,
-    desk: FreeDesk,
-    /// How many pieces wait.
-    waiting: Arc<AtomicUsize>,
-    /// What is left to do, if the thread is the one that finds it; or if we do.
-    found: Receiver<LastWork>,
-    tell: Option<Sender<LastWork>>,
-    /// What the thread has done of it.
-    done: Receiver<Vec<Done>>,
+    /// The tables, once all is in them: whoever waits takes part in closing them.
+    full: Receiver<Full<W>>,
+    rest: Receiver<Rest>,
     blanks: Receiver<Vec<Event>>,
     has_failed: Arc<AtomicBool>,
     ended: Option<Ended>,
 }
 
-/// The desk while nobody is at it. The thread goes there when something was handed over; so does, at the end, whoever waits for it: to
-/// wake the thread takes longer than the last pages do.
-type FreeDesk = Arc<Mutex<Option<Box<Desk>>>>;
+/// What the thread says at its end.
+struct Rest {
+    digest: Digest,
+    /// The files that it closed, or the first thing that went wrong.
+    files: Result<Vec<Written>, RecordError>,
+    memory: Option<Memory>,
+}
+
+/// Tables that are still to be closed.
+type Full<W> = Arc<Mutex<Vec<Table<W>>>>;
+
+/// Closes tables until none is left that nobody closes.
+fn close<W: Write + Send>(full: &Mutex<Vec<Table<W>>>) -> Result<Vec<Written>, RecordError> {
+    let next = || full.lock().expect("no thread panics while it holds this").pop();
+    iter::from_fn(next).map(Table::finish).collect()
+}
 
 /// What is known once everything is written.
 pub(super) struct Ended {
@@ -79,61 +81,25 @@ pub(super) struct Ended {
     pub(super) memory: Option<Memory>,
 }
 
-impl Ended {
-    fn of(done: impl Iterator<Item = Done>) -> Ended {
-        let (mut files, mut kept) = (Ok(Vec::new()), None);
-        for done in done {
-            match (done, &mut files) {
-                (Done::Closed(Ok(file)), Ok(files)) => files.push(file),
-                (Done::Closed(Err(error)), Ok(_)) => files = Err(error),
-                (Done::Closed(_), Err(_)) => {}
-                (Done::Kept(keeper), _) => kept = Some(keeper),
-            }
-        }
-        let Keeper { digester, memory, .. } = *kept.expect("that is always a part of it");
-        Ended { digest: digester.digest(), files, memory }
-    }
-}
-
-impl Scribe {
+impl<W: Write + Send + 'static> Scribe<W> {
     /// Starts the thread, away from the one that will speak: that is this one.
-    pub(super) fn start(tables: Tables, memory: Option<Memory>) -> io::Result<Scribe> {
+    pub(super) fn start(tables: Tables<W>, memory: Option<Memory>) -> io::Result<Scribe<W>> {
         let (to, handed) = mpsc::sync_channel(WAITING);
-        let (leave, found) = mpsc::channel();
-        let (tell, told) = mpsc::channel();
-        let (say, done) = mpsc::channel();
+        let (leave, full) = mpsc::channel();
+        let (say, rest) = mpsc::channel();
         let (used, blanks) = mpsc::channel();
         let has_failed = Arc::new(AtomicBool::new(false));
         let failed = Arc::clone(&has_failed);
-        let keeper = Box::new(Keeper { digester: Digester::new(), memory, used });
-        let pen = Pen { tables, failed: None, has_failed: failed };
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let desk = Desk { handed, waiting: Arc::clone(&waiting), pen, keeper, last: Vec::new() };
-        let desk = Arc::new(Mutex::new(Some(Box::new(desk))));
-        let free = Arc::clone(&desk);
+        let keeper = Keeper { digester: Digester::new(), memory, used };
+        let desk = Desk { pen: Pen { tables, failed: None, has_failed: failed }, keeper };
         let speaker = place::here();
         let thread = thread::Builder::new().name("writer".into()).spawn(move || {
             if let Some(core) = speaker {
                 place::leave(core);
             }
-            rehearse();
-            if let Some(work) = write_all(&free, &leave, &told) {
-                // Perhaps nobody asks any more.
-                let _ = say.send(work.take_part());
-            }
+            desk.write_all(&handed, &leave, &say);
         })?;
-        Ok(Scribe {
-            to: Some(to),
-            thread: Some(thread),
-            desk,
-            waiting,
-            found,
-            tell: Some(tell),
-            done,
-            blanks,
-            has_failed,
-            ended: None,
-        })
+        Ok(Scribe { to: Some(to), thread: Some(thread), full, rest, blanks, has_failed, ended: None })
     }
 
     /// Whether something went wrong so far.
@@ -145,9 +111,6 @@ impl Scribe {
     /// whoever speaks may have others waiting for it.
     pub(super) fn hand(&mut self, piece: Piece) {
         let to = self.to.as_ref().expect("nothing is said after the end");
-        if self.waiting.fetch_add(1, Ordering::Relaxed) + 1 == MANY_WAITING {
-            self.wake();
-        }
         if to.send(Handed::One(piece)).is_err() {
             self.has_failed.store(true, Ordering::Relaxed);
         }
@@ -162,13 +125,6 @@ impl Scribe {
             }
             Some(_) => {}
         }
-        self.wake();
-    }
-
-    fn wake(&self) {
-        if let Some(thread) = &self.thread {
-            thread.thread().unpark();
-        }
     }
 
     /// An empty list with room for so many events: one that was handed over before, if the thread is done with it.
@@ -178,7 +134,7 @@ impl Scribe {
 
     /// Everything has been handed over: waits until it is written.
     pub(super) fn end(&mut self) -> &mut Ended {
-        self.hand_last(Vec::new());
+        self.to = None;
         if self.ended.is_none() {
             let ended = self.wait();
             self.has_failed.store(ended.files.is_err(), Ordering::Relaxed);
@@ -188,29 +144,18 @@ impl Scribe {
     }
 
     fn wait(&mut self) -> Ended {
-        let own = || {
-            let desk = held(&self.desk).take()?;
-            let Next::Rest(work) = desk.work_off() else { unreachable!("nothing more is handed over") };
-            if let Some(tell) = &self.tell {
-                // Perhaps it sleeps; then it may come late, or not at all.
-                let _ = tell.send(Arc::clone(&work));
-                self.wake();
-            }
-            Some(work)
+        // There is none if something went wrong before.
+        let own = soon(&self.full).map(|full| close(&full)).transpose();
+        let Some(Rest { digest, files, memory }) = soon(&self.rest) else {
+            let thread = self.thread.take().expect("a thread is waited for once");
+            panic::resume_unwind(thread.join().expect_err("a thread that ends well says so"));
         };
-        let Some(work) = soon(&self.found, own) else { self.fall_with_the_thread() };
-        let mut done = work.take_part_with_others();
-        if done.len() < work.count {
-            let Some(others) = soon(&self.done, || None) else { self.fall_with_the_thread() };
-            done.extend(others);
-        }
-        Ended::of(done.into_iter())
-    }
-
-    /// The thread panicked.
-    fn fall_with_the_thread(&mut self) -> ! {
-        let thread = self.thread.take().expect("a thread is waited for once");
-        panic::resume_unwind(thread.join().expect_err("a thread that ends well says so"));
+        let files = own.and_then(|own| {
+            let mut files = files?;
+            files.extend(own.into_iter().flatten());
+            Ok(files)
+        });
+        Ended { digest, files, memory }
     }
 
     /// As [`end`](Self::end), for who wants nothing else any more.
@@ -220,73 +165,47 @@ impl Scribe {
     }
 }
 
-impl Drop for Scribe {
+impl<W: Write + Send + 'static> Drop for Scribe<W> {
     fn drop(&mut self) {
-        (self.to, self.tell) = (None, None);
-        self.wake();
+        self.to = None;
         if let Some(thread) = self.thread.take() {
             // Nobody asks any more how it went.
+            let _ = self.full.recv().map(|full| close(&full));
             let _ = thread.join();
         }
     }
 }
 
-/// All that it takes to write what was handed over.
-struct Desk {
-    handed: Receiver<Handed>,
-    waiting: Arc<AtomicUsize>,
-    pen: Pen,
-    keeper: Box<Keeper>,
-    /// What was handed over last, once it was.
-    last: Vec<Piece>,
+/// The thread's end.
+struct Desk<W: Write + Send> {
+    pen: Pen<W>,
+    keeper: Keeper,
 }
 
-/// How it goes on at a desk that is worked off.
-enum Next {
-    /// Something more may be handed over. And whether anything was.
-    Wait(Box<Desk>, bool),
-    /// All is in the tables.
-    Rest(LastWork),
-}
-
-/// What the thread does, until all has been written: the work that is left then. None if whoever speaks is gone.
-fn write_all(free: &FreeDesk, leave: &Sender<LastWork>, told: &Receiver<LastWork>) -> Option<LastWork> {
-    let mut nap = SHORTEST_NAP;
-    loop {
-        let desk = held(free).take();
-        match desk.map(Desk::work_off) {
-            Some(Next::Wait(desk, had_work)) => {
-                *held(free) = Some(desk);
-                nap = if had_work { SHORTEST_NAP } else { LONGEST_NAP.min(2 * nap) };
-                thread::park_timeout(nap);
-            }
-            Some(Next::Rest(work)) => {
-                // Perhaps nobody waits any more.
-                let _ = leave.send(Arc::clone(&work));
-                return Some(work);
-            }
-            // Somebody else is there, who waits for the end.
-            None => return soon(told, || None),
-        }
-    }
-}
-
-impl Desk {
-    /// Writes all that was handed over.
-    fn work_off(mut self: Box<Self>) -> Next {
-        let mut had_work = false;
-        loop {
-            match self.handed.try_recv() {
-                Ok(Handed::One(piece)) => {
-                    self.waiting.fetch_sub(1, Ordering::Relaxed);
-                    self.take(piece);
-                    had_work = true;
-                }
-                Ok(Handed::Last(pieces)) => self.last = pieces,
-                Err(TryRecvError::Empty) => return Next::Wait(self, had_work),
-                Err(TryRecvError::Disconnected) => return Next::Rest(self.rest()),
+impl<W: Write + Send> Desk<W> {
+    fn write_all(mut self, handed: &Receiver<Handed>, left: &Sender<Full<W>>, say: &Sender<Rest>) {
+        let mut last = Vec::new();
+        for handed in handed {
+            match handed {
+                Handed::One(piece) => self.take(piece),
+                Handed::Last(pieces) => last = pieces,
             }
         }
+        // Whoever waits can begin to close the tables: the rest is done meanwhile.
+        last.iter().for_each(|piece| self.pen.write(piece));
+        let Desk { pen: Pen { tables, failed, .. }, mut keeper } = self;
+        let full = Arc::new(Mutex::new(tables.full()));
+        if failed.is_none() {
+            // They are taken: our other end is not let go before we end.
+            let _ = left.send(Arc::clone(&full));
+        }
+        last.into_iter().for_each(|piece| keeper.keep(piece));
+        let files = match failed {
+            Some(error) => Err(error),
+            None => close(&full),
+        };
+        // Perhaps nobody asks any more.
+        let _ = say.send(Rest { digest: keeper.digester.digest(), files, memory: keeper.memory });
     }
 
     fn take(&mut self, piece: Piece) {
@@ -304,75 +223,16 @@ impl Desk {
             }
         }
     }
-
-    fn rest(mut self: Box<Self>) -> LastWork {
-        self.last.iter().for_each(|piece| self.pen.write(piece));
-        let Desk { pen: Pen { tables, failed, .. }, keeper, last, .. } = *self;
-        let (tables, failed) = match failed {
-            None => (Vec::from(tables.full()), None),
-            Some(error) => (Vec::new(), Some(error)),
-        };
-        Arc::new(Rest {
-            count: tables.len() + usize::from(failed.is_some()) + 1,
-            failed: Mutex::new(failed),
-            tables,
-            keeping: Mutex::new(Some((keeper, last))),
-        })
-    }
-}
-
-/// What is left when all is in the tables, for the thread and for whoever waits: each does what nobody else does.
-type LastWork = Arc<Rest>;
-
-struct Rest {
-    /// How many things are done at the end.
-    count: usize,
-    /// What went wrong before: then there is nothing to close.
-    failed: Mutex<Option<RecordError>>,
-    tables: Vec<Full>,
-    keeping: Mutex<Option<(Box<Keeper>, Vec<Piece>)>>,
-}
-
-enum Done {
-    Closed(Result<Written, RecordError>),
-    Kept(Box<Keeper>),
-}
-
-impl Rest {
-    fn take_part(&self) -> Vec<Done> {
-        let mut done: Vec<Done> = self.tables.iter().filter_map(Full::take_part).map(Done::Closed).collect();
-        done.extend(held(&self.failed).take().map(|error| Done::Closed(Err(error))));
-        let keeping = held(&self.keeping).take();
-        done.extend(keeping.map(|(mut keeper, last)| {
-            last.into_iter().for_each(|piece| keeper.keep(piece));
-            Done::Kept(keeper)
-        }));
-        done
-    }
-
-    /// Takes part together with as many others as the tables are worth.
-    fn take_part_with_others(&self) -> Vec<Done> {
-        // Two are there already, this one and the other end's.
-        let most = self.tables.iter().map(|table| table.threads).max().unwrap_or(0);
-        thread::scope(|scope| {
-            let others: Vec<_> = (2..most).map(|_| scope.spawn(|| self.take_part())).collect();
-            let mut done = self.take_part();
-            for other in others {
-                done.extend(other.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked)));
-            }
-            done
-        })
-    }
 }
 
 /// Who writes into the tables, until something goes wrong.
-struct Pen {
-    tables: Tables,
+struct Pen<W: Write + Send> {
+    tables: Tables<W>,
     failed: Option<RecordError>,
     has_failed: Arc<AtomicBool>,
 }
 
-impl Pen {
+impl<W: Write + Send> Pen<W> {
     fn write(&mut self, piece: &Piece) {
         match piece {
             Piece::Rows(rows) => self.try_to(|tables| tables.series.write(rows)),
@@ -385,7 +245,7 @@ impl Pen {
         self.try_to(|tables| tables.flows.write(flows));
     }
 
-    fn try_to(&mut self, write: impl FnOnce(&mut Tables) -> Result<(), RecordError>) {
+    fn try_to(&mut self, write: impl FnOnce(&mut Tables<W>) -> Result<(), RecordError>) {
         if self.failed.is_none() {
             self.failed = write(&mut self.tables).err();
             self.has_failed.store(self.failed.is_some(), Ordering::Relaxed);
@@ -438,21 +298,17 @@ impl Keeper {
     }
 }
 
-/// What is about to come, if anything will, or what there is here. Who sleeps is woken late, and perhaps on the core of the thread that
-/// woke it: so this one first only lets others go before it.
-fn soon<T>(from: &Receiver<T>, here: impl Fn() -> Option<T>) -> Option<T> {
+/// What is about to come, if anything will. Who sleeps is woken late, and perhaps on the core of the thread that woke it: so this one
+/// first only lets others go before it.
+fn soon<T>(from: &Receiver<T>) -> Option<T> {
     const PATIENCE: Duration = Duration::from_micros(500);
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
         match from.try_recv() {
             Ok(it) => return Some(it),
             Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Empty) => thread::yield_now(),
         }
-        if let Some(it) = here() {
-            return Some(it);
-        }
-        thread::yield_now();
     }
     from.recv().ok()
 }

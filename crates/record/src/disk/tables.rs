@@ -17,12 +17,10 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use std::io::{self, Write};
 use std::iter;
-use std::mem;
 use std::panic;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
-use std::vec;
 
 /// From so many rows on, more threads are worth it.
 pub(super) const MANY: usize = 16 * 1024;
@@ -30,14 +28,11 @@ pub(super) const MANY: usize = 16 * 1024;
 /// What is said at one instant is one piece, however much it is.
 const ROW_GROUP: usize = 128 * 1024;
 
-/// Where a file's octets go.
-pub(super) type Out = Box<dyn Write + Send>;
-
 /// The tables of one run, open.
-pub(super) struct Tables {
-    pub(super) series: Series,
-    pub(super) events: Events,
-    pub(super) flows: Flows,
+pub(super) struct Tables<W: Write + Send> {
+    pub(super) series: Series<W>,
+    pub(super) events: Events<W>,
+    pub(super) flows: Flows<W>,
 }
 
 /// A closed table, and how its file is known.
@@ -46,44 +41,44 @@ pub(super) struct Written {
     pub(super) mark: FileMark,
 }
 
-impl Tables {
+impl<W: Write + Send> Tables<W> {
     pub(super) fn create(
         dir: &Path,
         catalog: &Catalog,
         draft: &ManifestDraft,
-        open: impl Fn(&Path) -> io::Result<Out>,
-    ) -> Result<Tables, RecordError> {
+        open: impl Fn(&Path) -> io::Result<W>,
+    ) -> Result<Tables<W>, RecordError> {
         let catalog = Arc::new(catalog.clone());
         let table = |name, columns| Table::create(dir, name, columns, draft, &open);
         Ok(Tables {
             series: Series {
-                table: table(SERIES, Series::columns(&catalog))?,
+                table: table(SERIES, Series::<W>::columns(&catalog))?,
                 lines: Lines::of(Arc::default(), &catalog),
                 catalog: Arc::clone(&catalog),
             },
             events: Events {
-                table: table(EVENTS, Events::columns(&catalog))?,
+                table: table(EVENTS, Events::<W>::columns(&catalog))?,
                 catalog: Arc::clone(&catalog),
             },
-            flows: Flows { table: table(FLOWS, Flows::columns())?, catalog },
+            flows: Flows { table: table(FLOWS, Flows::<W>::columns())?, catalog },
         })
     }
 
-    /// All is in them: what is to be closed, the longest first.
-    pub(super) fn full(self) -> [Full; 3] {
-        [self.series.table, self.events.table, self.flows.table].map(Full::of)
+    /// All is in them: what is to be closed, the longest last.
+    pub(super) fn full(self) -> Vec<Table<W>> {
+        vec![self.flows.table, self.events.table, self.series.table]
     }
 }
 
 /// `series.parquet`: a row for each sample instant and entity, a column for each quantity.
-pub(super) struct Series {
-    table: Table,
+pub(super) struct Series<W: Write + Send> {
+    table: Table<W>,
     catalog: Arc<Catalog>,
     /// Those of the rows written last.
     lines: Lines,
 }
 
-impl Series {
+impl<W: Write + Send> Series<W> {
     fn columns(catalog: &Arc<Catalog>) -> Vec<(Field, Content)> {
         let mut columns = vec![
             number("time_ps", DataType::UInt64, false),
@@ -182,12 +177,12 @@ impl Lines {
 }
 
 /// `events.parquet`: a row for each event, in order.
-pub(super) struct Events {
-    table: Table,
+pub(super) struct Events<W: Write + Send> {
+    table: Table<W>,
     catalog: Arc<Catalog>,
 }
 
-impl Events {
+impl<W: Write + Send> Events<W> {
     fn columns(catalog: &Arc<Catalog>) -> Vec<(Field, Content)> {
         vec![
             number("time_ps", DataType::UInt64, false),
@@ -225,8 +220,8 @@ impl Events {
 }
 
 /// `flows.parquet`: a row for each flow.
-pub(super) struct Flows {
-    table: Table,
+pub(super) struct Flows<W: Write + Send> {
+    table: Table<W>,
     catalog: Arc<Catalog>,
 }
 
@@ -248,7 +243,7 @@ pub(super) const TOTALS: [Total; 11] = [
     ("timeouts", |it| it.timeouts, |it| &mut it.timeouts),
 ];
 
-impl Flows {
+impl<W: Write + Send> Flows<W> {
     fn columns() -> Vec<(Field, Content)> {
         let text = |name: &str| (Field::new(name, DataType::Utf8, false), Content::Texts);
         let mut columns = vec![
@@ -338,10 +333,10 @@ fn place_of(entity: Option<EntityId>) -> Option<u32> {
 type Fill<'a> = Box<dyn Fn(&mut Column) + Send + 'a>;
 
 /// One Parquet file on its way to disk.
-pub(super) struct Table {
+pub(super) struct Table<W: Write + Send> {
     name: &'static str,
     path: PathBuf,
-    file: SerializedFileWriter<Marked>,
+    file: SerializedFileWriter<Marked<W>>,
     /// The columns of the row group in hand, and its rows.
     columns: Vec<Column>,
     rows: usize,
@@ -350,14 +345,14 @@ pub(super) struct Table {
     threads: usize,
 }
 
-impl Table {
+impl<W: Write + Send> Table<W> {
     fn create(
         dir: &Path,
         name: &'static str,
         columns: Vec<(Field, Content)>,
         draft: &ManifestDraft,
-        open: impl Fn(&Path) -> io::Result<Out>,
-    ) -> Result<Table, RecordError> {
+        open: impl Fn(&Path) -> io::Result<W>,
+    ) -> Result<Table<W>, RecordError> {
         let path = dir.join(name);
         let file = open(&path).map_err(|error| RecordError::io(&path, "write", error))?;
         let (fields, contents): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
@@ -387,6 +382,14 @@ impl Table {
         if ends_group { self.put_group(closed.into_iter().flatten()) } else { Ok(()) }
     }
 
+    fn end_group(&mut self) -> Result<(), ParquetError> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let closed = side_by_side(threads_for(self.rows, self.threads), &mut self.columns, Column::close)?;
+        self.put_group(closed)
+    }
+
     fn put_group(&mut self, closed: impl IntoIterator<Item = Closed>) -> Result<(), ParquetError> {
         self.rows = 0;
         let mut group = self.file.next_row_group()?;
@@ -396,67 +399,13 @@ impl Table {
         group.close().map(|_| ())
     }
 
-    /// Closes the file, after the columns of its last row group.
-    fn finish(mut self, closed: Result<Vec<Closed>, ParquetError>) -> Result<Written, RecordError> {
-        let ended = closed.and_then(|closed| {
-            if self.rows > 0 {
-                self.put_group(closed)?;
-            }
-            self.file.finish().map(|_| ())
-        });
+    pub(super) fn finish(mut self) -> Result<Written, RecordError> {
+        let ended = self.end_group().and_then(|()| self.file.finish().map(|_| ()));
         ended.map_err(|error| refused(&self.path, error))?;
         let file = self.file.inner_mut();
         file.flush().map_err(|error| RecordError::io(&self.path, "write", error))?;
         Ok(Written { name: self.name, mark: file.mark() })
     }
-}
-
-/// A table that all rows are in. Several threads may close its columns, and whoever closes the last one closes the file.
-pub(super) struct Full {
-    /// How many columns there are to close, and those that nobody has begun with.
-    count: usize,
-    columns: Mutex<iter::Enumerate<vec::IntoIter<Column>>>,
-    /// Those that are closed, by their places.
-    closed: Mutex<Vec<(usize, Result<Closed, ParquetError>)>>,
-    /// What is left of the table, until its file is closed.
-    table: Mutex<Option<Table>>,
-    /// So many threads are worth it.
-    pub(super) threads: usize,
-}
-
-impl Full {
-    fn of(mut table: Table) -> Full {
-        let columns = if table.rows > 0 { mem::take(&mut table.columns) } else { Vec::new() };
-        Full {
-            count: columns.len(),
-            columns: Mutex::new(columns.into_iter().enumerate()),
-            closed: Mutex::new(Vec::new()),
-            threads: threads_for(table.rows, table.threads),
-            table: Mutex::new(Some(table)),
-        }
-    }
-
-    /// Closes columns until none is left that nobody has begun with. The file, if that was closed.
-    pub(super) fn take_part(&self) -> Option<Result<Written, RecordError>> {
-        while let Some((place, mut column)) = held(&self.columns).next() {
-            let closed = (place, column.close());
-            held(&self.closed).push(closed);
-        }
-        let mut closed = {
-            let mut closed = held(&self.closed);
-            if closed.len() < self.count {
-                return None;
-            }
-            mem::take(&mut *closed)
-        };
-        let table = held(&self.table).take()?;
-        closed.sort_unstable_by_key(|(place, _)| *place);
-        Some(table.finish(closed.into_iter().map(|(_, closed)| closed).collect()))
-    }
-}
-
-pub(super) fn held<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
-    place.lock().expect("no thread panics while it holds this")
 }
 
 /// So many threads, of `most`, are worth it for the columns of so many rows.
@@ -484,11 +433,11 @@ fn side_by_side<T: Send, R: Send>(
 }
 
 /// Begins a file with this schema.
-fn begun(
-    file: Out,
+fn begun<W: Write + Send>(
+    file: W,
     schema: &Schema,
     draft: &ManifestDraft,
-) -> Result<SerializedFileWriter<Marked>, ParquetError> {
+) -> Result<SerializedFileWriter<Marked<W>>, ParquetError> {
     let said = |key: &str, value: String| KeyValue::new(format!("quell.{key}"), value);
     let mut properties = WriterProperties::builder()
         .set_created_by(format!("quell {}", draft.tool_version))
@@ -517,14 +466,14 @@ fn refused(path: &Path, error: ParquetError) -> RecordError {
 }
 
 /// Counts and hashes what passes through, so that a file is known without reading it again.
-struct Marked {
-    inner: Out,
+struct Marked<W> {
+    inner: W,
     bytes: u64,
     hasher: blake3::Hasher,
 }
 
-impl Marked {
-    fn new(inner: Out) -> Marked {
+impl<W: Write> Marked<W> {
+    fn new(inner: W) -> Marked<W> {
         Marked { inner, bytes: 0, hasher: blake3::Hasher::new() }
     }
 
@@ -533,7 +482,7 @@ impl Marked {
     }
 }
 
-impl Write for Marked {
+impl<W: Write> Write for Marked<W> {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(octets)?;
         self.hasher.update(&octets[..written]);

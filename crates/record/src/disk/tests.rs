@@ -1,5 +1,4 @@
 use super::read::{RunFile, read_events, read_flows, read_series};
-use super::tables::Out;
 use super::*;
 use crate::manifest::{Ending, Manifest, ManifestDraft, ScenarioText};
 use crate::testing::{catalog, tell};
@@ -477,10 +476,8 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    fn writer(dir: &Path, room: Arc<AtomicUsize>) -> Result<DiskWriter, RecordError> {
-        let open = move |path: &Path| -> io::Result<Out> {
-            Ok(Box::new(SmallDisk { file: File::create(path)?, room: Arc::clone(&room) }))
-        };
+    fn writer(dir: &Path, room: Arc<AtomicUsize>) -> Result<DiskWriter<SmallDisk>, RecordError> {
+        let open = move |path: &Path| Ok(SmallDisk { file: File::create(path)?, room: Arc::clone(&room) });
         DiskWriter::create_with(dir, &catalog(), draft(), None, Box::new(open))
     }
 }

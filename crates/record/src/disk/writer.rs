@@ -1,7 +1,7 @@
 //! Writing a run while it runs.
 
 use super::scribe::{Ended, Piece, Scribe};
-use super::tables::{Out, Tables, Written};
+use super::tables::{Tables, Written};
 use super::{CATALOG, FILES, MANIFEST, SUMMARY, create_folder, partial, read_manifest};
 use crate::error::RecordError;
 use crate::manifest::{Ending, FORMAT, FileMark, Manifest, ManifestDraft, to_json};
@@ -20,12 +20,12 @@ use std::path::{Path, PathBuf};
 /// A [`Sink`] cannot fail, so the first error is kept: nothing more is written, [`DiskWriter::has_failed`] tells
 /// a driver that wants to stop, and [`DiskWriter::finish`] returns it. A writer dropped without `finish` leaves
 /// a `.partial` folder, which no reader takes for a run.
-pub struct DiskWriter {
+pub struct DiskWriter<W: Write + Send + 'static = File> {
     dir: PathBuf,
-    open: Open,
+    open: Open<W>,
     draft: ManifestDraft,
     files: BTreeMap<String, FileMark>,
-    scribe: Scribe,
+    scribe: Scribe<W>,
     /// What was said last, and is not handed over yet.
     rows: Rows,
     events: Vec<Event>,
@@ -35,13 +35,13 @@ pub struct DiskWriter {
 }
 
 /// How a file is made; tests make theirs on a disk that is full.
-type Open = Box<dyn Fn(&Path) -> io::Result<Out> + Send>;
+type Open<W> = Box<dyn Fn(&Path) -> io::Result<W> + Send>;
 
-impl DiskWriter {
+impl DiskWriter<File> {
     /// Begins a run in `dir`, which must not hold a finished one. What an interrupted or killed run left there
     /// is replaced, the former only once this one ends.
     pub fn create(dir: &Path, catalog: &Catalog, draft: ManifestDraft) -> Result<DiskWriter, RecordError> {
-        DiskWriter::create_with(dir, catalog, draft, None, Box::new(file))
+        DiskWriter::create_with(dir, catalog, draft, None, Box::new(|path| File::create(path)))
     }
 
     /// As [`create`](Self::create), for who wants the [recording](Self::recording) in memory too.
@@ -51,11 +51,11 @@ impl DiskWriter {
         draft: ManifestDraft,
     ) -> Result<DiskWriter, RecordError> {
         let memory = Some(Memory::beside(catalog.clone()));
-        DiskWriter::create_with(dir, catalog, draft, memory, Box::new(file))
+        DiskWriter::create_with(dir, catalog, draft, memory, Box::new(|path| File::create(path)))
     }
 }
 
-impl DiskWriter {
+impl<W: Write + Send + 'static> DiskWriter<W> {
     /// At most so many values of samples are handed over at a time, or so many rows if those say little. The first row goes at once
     /// and the next ones in ever larger pieces, so that of a short run not all is left for the end.
     const VALUES: usize = 4 * 1024;
@@ -70,8 +70,8 @@ impl DiskWriter {
         catalog: &Catalog,
         draft: ManifestDraft,
         memory: Option<Memory>,
-        open: Open,
-    ) -> Result<DiskWriter, RecordError> {
+        open: Open<W>,
+    ) -> Result<DiskWriter<W>, RecordError> {
         if dir.is_file() {
             return Err(RecordError::NotAFolder { path: dir.to_owned() });
         }
@@ -149,14 +149,6 @@ impl DiskWriter {
         }
     }
 
-    fn hand_many_events(&mut self) {
-        if self.events.len() >= Self::EVENTS {
-            let blank = self.scribe.blank(Self::EVENTS);
-            let events = mem::replace(&mut self.events, blank);
-            self.scribe.hand(Piece::Events(events));
-        }
-    }
-
     fn hand_many_flows(&mut self) {
         if self.flows.len() >= Self::FLOWS {
             let flows = mem::take(&mut self.flows);
@@ -165,7 +157,7 @@ impl DiskWriter {
     }
 }
 
-impl Sink for DiskWriter {
+impl<W: Write + Send + 'static> Sink for DiskWriter<W> {
     fn begin_samples(&mut self, at: Instant) {
         self.end_row();
         self.rows.begin(at);
@@ -191,16 +183,11 @@ impl Sink for DiskWriter {
 
     fn event(&mut self, event: Event) {
         self.events.push(event);
-        self.hand_many_events();
-    }
-
-    fn events(&mut self, events: &mut Vec<Event>) {
-        if self.events.is_empty() {
-            mem::swap(&mut self.events, events);
-        } else {
-            self.events.append(events);
+        if self.events.len() >= Self::EVENTS {
+            let blank = self.scribe.blank(Self::EVENTS);
+            let events = mem::replace(&mut self.events, blank);
+            self.scribe.hand(Piece::Events(events));
         }
-        self.hand_many_events();
     }
 
     fn flow(&mut self, flow: EntityId, totals: FlowTotals) {
@@ -224,10 +211,6 @@ impl Sink for DiskWriter {
         let flows = Piece::Flows(mem::take(&mut self.flows));
         self.scribe.hand_last([rows, events, flows].into_iter().filter(|piece| !piece.is_empty()).collect());
     }
-}
-
-fn file(path: &Path) -> io::Result<Out> {
-    Ok(Box::new(File::create(path)?))
 }
 
 fn is_finished(dir: &Path) -> Result<bool, RecordError> {
@@ -272,11 +255,11 @@ fn catalog_json(catalog: &Catalog) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn write_file(
+fn write_file<W: Write>(
     dir: &Path,
     name: &str,
     octets: &[u8],
-    open: impl Fn(&Path) -> io::Result<Out>,
+    open: impl Fn(&Path) -> io::Result<W>,
     files: &mut BTreeMap<String, FileMark>,
 ) -> Result<(), RecordError> {
     let path = dir.join(name);

@@ -337,7 +337,9 @@ fn sample(
         world.sample(at, sink);
         return None;
     }
-    world.tell_events(sink);
+    for (event, _) in world.take_events() {
+        sink.event(event);
+    }
     let circle = lookout.look(&world.waits(at), at, sink);
     world.sample_values(at, sink);
     circle

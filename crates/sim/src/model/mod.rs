@@ -366,7 +366,9 @@ impl World {
 
     /// Takes a sample of everything at `at`, for the time since the last one, and hands over the events since then.
     pub(crate) fn sample(&mut self, at: Instant, sink: &mut dyn Sink) {
-        self.tell_events(sink);
+        for (event, _) in self.take_events() {
+            sink.event(event);
+        }
         self.sample_values(at, sink);
     }
 
@@ -378,16 +380,6 @@ impl World {
             _ => None,
         });
         switches.flat_map(|switch| switch.waits(&self.net)).collect()
-    }
-
-    /// Tells what happened since the last sample, in order.
-    pub(crate) fn tell_events(&mut self, sink: &mut dyn Sink) {
-        if self.is_in_order() {
-            self.net.origins.clear();
-            sink.events(&mut self.net.events);
-        } else {
-            sink.events(&mut self.take_events().into_iter().map(|(event, _)| event).collect());
-        }
     }
 
     /// What happened since the last sample, in order, each with its place among what happened at the same instant.
@@ -587,7 +579,9 @@ impl World {
 
     /// Hands over the totals of every flow, at the end.
     pub(crate) fn finish(&mut self, sink: &mut dyn Sink) {
-        self.tell_events(sink);
+        for (event, _) in self.take_events() {
+            sink.event(event);
+        }
         let net = &self.net;
         for flow in 0..net.flows.len() {
             if !concerns_this_part(&self.nodes, net, flow as u32) {

@@ -24,7 +24,7 @@ use std::mem;
 use std::sync::Arc;
 
 /// A page ends with the piece that gives it so many rows. It is compressed then: not too much is left for the end of a run.
-const PAGE: usize = 2 * 1024;
+const PAGE: usize = 8 * 1024;
 
 /// What a column holds.
 pub(super) enum Content {

@@ -150,7 +150,9 @@ fn tell_events(said: &mut [Said], sink: &mut dyn Sink) {
     let mut all: Vec<(Event, u64)> =
         said.iter_mut().flat_map(|part| std::mem::take(&mut part.events)).collect();
     put_in_order(&mut all);
-    sink.events(&mut all.into_iter().map(|(event, _)| event).collect());
+    for (event, _) in all {
+        sink.event(event);
+    }
 }
 
 /// How the rows of all parts make one. Most entities belong to one part; of a flow each part tells what it knows, and the sum is all.
