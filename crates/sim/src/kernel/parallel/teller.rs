@@ -168,7 +168,8 @@ pub(super) struct Joint {
 impl Joint {
     fn of(parts: Vec<Arc<Vec<Cell>>>) -> Joint {
         let mut whole: Vec<Cell> = parts.iter().flat_map(|part| part.iter().copied()).collect();
-        whole.sort_unstable();
+        // Each part's are in order: a stable sort merges them, where another would begin anew.
+        whole.sort();
         whole.dedup();
         let places = parts.iter().map(|part| {
             let mut rest = 0..whole.len();
