@@ -140,17 +140,12 @@ const NIL: Handle = u32::MAX;
 
 /// All frames of a run. A frame stays in its place from birth to delivery; queues and wires pass its handle on.
 /// Freed places are used again last in first out, so that the memory in use stays warm.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Pool {
     slots: Vec<Slot>,
-    /// The place that was freed last, from which the others are reached; or [`NIL`].
-    free: Handle,
-}
-
-impl Default for Pool {
-    fn default() -> Pool {
-        Pool { slots: Vec::new(), free: NIL }
-    }
+    /// The places that are free, the last one on top. Not linked through the places: whoever takes several would have to wait for the
+    /// memory of each.
+    free: Vec<Handle>,
 }
 
 /// A frame and where it stands in the list that holds it.
@@ -178,31 +173,28 @@ impl Pool {
     /// Gives a frame a place.
     #[inline(always)]
     pub(crate) fn put(&mut self, frame: Frame) -> Handle {
-        if self.free == NIL {
-            self.grow();
-        }
-        let handle = self.free;
-        let slot = &mut self.slots[handle as usize];
-        self.free = slot.next;
-        slot.frame = frame;
+        let handle = match self.free.pop() {
+            Some(handle) => handle,
+            None => self.grow(),
+        };
+        self.slots[handle as usize].frame = frame;
         handle
     }
 
     /// Makes another place, where none is free.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
+    fn grow(&mut self) -> Handle {
         let frame = Frame { born: Instant::START, flow: 0, to: 0, body: Body::Marker, length: 0, class: 0 };
         self.slots.push(Slot { frame, behind: Instant::NEVER, next: NIL, ingress: 0 });
         assert!(self.slots.len() < NIL as usize, "fewer than 2^32 frames at a time");
-        self.free = self.slots.len() as u32 - 1;
+        self.slots.len() as u32 - 1
     }
 
     /// Frees a frame's place.
     #[inline(always)]
     pub(crate) fn free(&mut self, handle: Handle) {
-        self.slots[handle as usize].next = self.free;
-        self.free = handle;
+        self.free.push(handle);
     }
 
     /// A frame is wanted soon, if there is one.
