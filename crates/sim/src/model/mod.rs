@@ -278,7 +278,7 @@ impl World {
     }
 
     /// Takes in what another part sent.
-    pub(crate) fn accept(&mut self, parcel: Parcel) {
+    pub(crate) fn accept(&mut self, parcel: &Parcel) {
         self.net.accept(parcel);
     }
 

@@ -5,7 +5,7 @@
 //! receiver.
 
 use super::Fault;
-use super::fabric::Mesh;
+use super::fabric::{Cell, Mesh};
 use super::frame::{Body, Frame, Handle, List, Pool};
 use super::ground::{Flow, Ground};
 use super::host::transport::Receiving;
@@ -72,6 +72,8 @@ pub(crate) struct Net {
     pub acting: u64,
     /// What goes to other parts of the network, by part.
     parcels: Vec<Vec<Parcel>>,
+    /// The frame of the cell that comes next, from another part.
+    aboard: Option<Handle>,
     /// Events handled so far.
     pub handled: u64,
     /// Frames carried over links so far.
@@ -312,6 +314,7 @@ impl Net {
             origins: Vec::new(),
             acting: 0,
             parcels: Vec::new(),
+            aboard: None,
             handled: 0,
             hops: 0,
             fault: None,
@@ -350,9 +353,10 @@ impl Net {
     /// A frame is on a wire that ends in another part.
     #[inline(never)]
     fn hand_over_frame(&mut self, wire: u32, handle: Handle, due: Instant) {
-        let (part, frame) = (self.wires[wire as usize].part, self.pool.get(handle).frame);
+        let part = self.wires[wire as usize].part;
+        let load = Load::Frame { wire, frame: self.pool.get(handle).frame };
+        self.parcels[usize::from(part)].push(Parcel { due, load });
         self.pool.free(handle);
-        self.parcels[usize::from(part)].push(Parcel { due, load: Load::Frame { wire, frame } });
     }
 
     /// Gives the turn to the next neighbourhood that has something to do before an instant. Says which one, if there is one.
@@ -401,28 +405,32 @@ impl Net {
 
     /// What goes to each part; whoever posts it takes it out.
     pub(crate) fn parcels(&mut self) -> &mut [Vec<Parcel>] {
-        for (part, mut parcel) in self.mesh.parcels.drain(..) {
-            if let Load::Cell { cell, frame, .. } = &mut parcel.load
-                && let Some(handle) = cell.frame.take()
-            {
-                *frame = Some(self.pool.get(handle).frame);
+        for (part, parcel) in self.mesh.parcels.drain(..) {
+            let parcels = &mut self.parcels[usize::from(part)];
+            if let Load::Cell { cell: Cell { frame: Some(handle), .. }, .. } = parcel.load {
+                let frame = self.pool.get(handle).frame;
                 self.pool.free(handle);
+                parcels.push(Parcel { due: parcel.due, load: Load::Aboard { frame } });
             }
-            self.parcels[usize::from(part)].push(parcel);
+            parcels.push(parcel);
         }
         &mut self.parcels
     }
 
     /// Takes in what another part sent here.
-    pub(crate) fn accept(&mut self, Parcel { due, load, .. }: Parcel) {
-        match load {
-            Load::Frame { wire, frame } => {
+    pub(crate) fn accept(&mut self, parcel: &Parcel) {
+        let due = parcel.due;
+        // Each copied from where it is: to copy it before it is known what it is takes as long as all the rest.
+        match parcel.load {
+            Load::Frame { wire, ref frame } => {
                 let Net { wires, pool, inlets, agenda, .. } = self;
-                let handle = pool.put(frame);
+                let handle = pool.put(*frame);
                 wires[wire as usize].put_on(wire, handle, due, pool, inlets, agenda);
             }
-            Load::Cell { wire, mut cell, frame } => {
-                cell.frame = frame.map(|frame| self.pool.put(frame));
+            Load::Aboard { ref frame } => self.aboard = Some(self.pool.put(*frame)),
+            Load::Cell { wire, mut cell } => {
+                // Its frame came just before it, and has another place here.
+                cell.frame = self.aboard.take();
                 self.mesh.put_on(wire, cell, due, &mut self.agenda);
             }
             Load::Credit { wire, octets, channel } => {

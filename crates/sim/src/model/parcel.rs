@@ -10,7 +10,7 @@ use quell_proto::units::Instant;
 /// In place of a part's number: this part.
 pub(crate) const HERE: u16 = u16::MAX;
 
-/// Something on its way to another part.
+/// Something on its way to another part. What crosses a cut is read by another core than wrote it, line by line of the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parcel {
     /// When it arrives.
@@ -29,14 +29,17 @@ pub(crate) enum Load {
         /// The frame.
         frame: Frame,
     },
+    /// The frame of which the next parcel is the last cell. By itself: so no parcel is longer than one with a frame.
+    Aboard {
+        /// The frame.
+        frame: Frame,
+    },
     /// A cell on a wire inside a fabric.
     Cell {
         /// The wire.
         wire: u32,
         /// The cell.
         cell: Cell,
-        /// The frame that travels with it, if it is the last one.
-        frame: Option<Frame>,
     },
     /// Room that is free again at the end of a wire inside a fabric, told to its beginning.
     Credit {
@@ -57,3 +60,5 @@ pub(crate) enum Load {
         message: Message,
     },
 }
+
+const _: () = assert!(size_of::<Parcel>() == 48);

@@ -267,9 +267,8 @@ impl<'a> Part<'a> {
     fn collect(&mut self) {
         let mut mail = mem::take(&mut self.mail);
         self.shared.inboxes[self.part].collect(&mut mail);
-        for parcel in mail.drain(..) {
-            self.world.accept(parcel);
-        }
+        mail.iter().for_each(|parcel| self.world.accept(parcel));
+        mail.clear();
         self.mail = mail;
     }
 

@@ -262,7 +262,7 @@ impl Mesh {
         let wire = &mut self.wires[wire as usize];
         let due = sent + wire.delay;
         if wire.to_part != HERE {
-            let load = Load::Cell { wire: number, cell, frame: None };
+            let load = Load::Cell { wire: number, cell };
             return self.parcels.push((wire.to_part, Parcel { due, load }));
         }
         self.put_on(number, cell, due, agenda);
