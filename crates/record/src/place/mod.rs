@@ -59,24 +59,26 @@ mod linux {
     #[derive(Debug)]
     pub struct Cores {
         allowed: CpuSet,
-        /// In the order in which they are given out.
+        /// In the order of places.
         order: Vec<usize>,
     }
 
     impl Cores {
-        /// Those that this thread may use.
-        pub fn allowed() -> Cores {
+        /// Those that this thread may use, for so many threads: each has a place, the first of which is this core unless others run
+        /// beside.
+        pub fn allowed(threads: usize) -> Cores {
             let allowed = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
             let mut order: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
             let first = *FIRST.get_or_init(here);
             let begin = order.iter().position(|core| Some(*core) == first).unwrap_or(0);
-            order.rotate_left(begin);
+            let given = GIVEN.fetch_add(threads, Ordering::Relaxed);
+            let count = order.len().max(1);
+            order.rotate_left((begin + given) % count);
             Cores { allowed, order }
         }
 
-        /// This thread goes to the next core and stays there, and so does a thread that it starts there.
-        pub fn go_on(&self) {
-            let place = GIVEN.fetch_add(1, Ordering::Relaxed);
+        /// This thread goes to the core of its place and stays there, and so does a thread that it starts there.
+        pub fn hold(&self, place: usize) {
             if let Some(core) = self.order.get(place % self.order.len().max(1)) {
                 let mut alone = CpuSet::new();
                 alone.set(*core);
@@ -117,12 +119,12 @@ mod other {
 
     impl Cores {
         /// Those that this thread may use.
-        pub fn allowed() -> Cores {
+        pub fn allowed(_: usize) -> Cores {
             Cores
         }
 
-        /// This thread goes to the next core.
-        pub fn go_on(&self) {}
+        /// This thread goes to the core of its place.
+        pub fn hold(&self, _: usize) {}
 
         /// This thread may use any of them again.
         pub fn set_free(&self) {}
@@ -140,10 +142,10 @@ mod tests {
         let held = || sched_getaffinity(None).unwrap();
         let test = move || {
             let before = held();
-            let cores = Cores::allowed();
+            let cores = Cores::allowed(1);
             let mut seen = Vec::new();
-            for _ in 0..before.count() {
-                cores.go_on();
+            for place in 0..before.count() as usize {
+                cores.hold(place);
                 assert_eq!((held().count(), thread::spawn(held).join().unwrap()), (1, held()));
                 seen.push(held());
             }

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_stands_still_is_let_go_unless_it_waits() {
-        let cores = Cores::allowed();
+        let cores = Cores::allowed(1);
         for is_waiting in [false, true] {
             let mut stay = Stay::begin();
             let stand_still = || std::thread::sleep(2 * Stay::LEAST);

@@ -25,6 +25,7 @@ use meeting::{Meeting, Patience};
 use quell_proto::units::{Duration, Instant};
 use quell_record::place::{Cores, Stay};
 use quell_record::{Rows, Sink};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::{mem, thread, time};
@@ -56,7 +57,7 @@ pub(super) fn run(
     let patience = if cores >= cut.parts { PATIENCE } else { LITTLE_PATIENCE };
     let shared = Shared {
         plan,
-        ground: Ground::of(plan),
+        ground: OnceLock::new(),
         seed,
         cut,
         stop: &control.stop,
@@ -66,7 +67,8 @@ pub(super) fn run(
         meeting: Meeting::new(cut.parts, patience),
         is_called: AtomicBool::new(false),
         is_stopping: AtomicBool::new(false),
-        cores: Cores::allowed(),
+        // One more is for this thread, if there is one.
+        cores: Cores::allowed(cut.parts + 1),
     };
     let (ended, sink, told) = thread::scope(|scope| {
         // In here, so that it is gone before the parts are waited for, even if the sink panics: whoever still has something to say
@@ -81,20 +83,31 @@ pub(super) fn run(
             told: None,
             joint: Joint::default(),
         };
-        for part in 0..cut.parts {
+        let mut watch = Watch { meeting: &shared.meeting, is_done: false };
+        let mut ways = Vec::with_capacity(cut.parts);
+        for _ in 0..cut.parts {
             let (say, said) = mpsc::sync_channel(SAMPLES_AHEAD);
             let (verdict, verdicts) = mpsc::channel();
             teller.parts.push(said);
             if plan.deadlock != Deadlock::Impossible {
                 teller.verdicts.push(verdict);
             }
-            let shared = &shared;
-            shared.cores.go_on();
-            scope.spawn(move || shared.work(part, &say, &verdicts));
+            ways.push((say, verdicts));
         }
-        // This thread has one more, if there is one.
-        shared.cores.go_on();
+        let mut start = || {
+            let (say, verdicts) = ways.pop().expect("each part is started once");
+            let (shared, part) = (&shared, ways.len());
+            scope.spawn(move || shared.work(part, &say, &verdicts));
+        };
+        // While the others begin, this one looks at what all parts have in common.
+        (1..cut.parts).for_each(|_| start());
+        let ground = Ground::of(plan);
+        shared.ground.set(ground).expect("nobody else does");
+        shared.cores.hold(0);
+        start();
+        shared.cores.hold(cut.parts);
         shared.cores.set_free();
+        watch.is_done = true;
         let ended = teller.listen(Samples::of(plan), Instant::START + plan.length);
         let Teller { sink, told, .. } = teller;
         (ended, sink, told)
@@ -107,7 +120,8 @@ pub(super) fn run(
 /// What the threads of a run share.
 struct Shared<'a> {
     plan: &'a Plan,
-    ground: Ground,
+    /// Set as soon as it is known.
+    ground: OnceLock<Ground>,
     seed: u64,
     cut: &'a Cut,
     /// Somebody wants the run to end at its next sample.
@@ -138,9 +152,28 @@ impl Drop for Watch<'_> {
 }
 
 impl Shared<'_> {
+    /// What all parts have in common, once it is known. `None`: it never will be.
+    fn ground(&self) -> Option<&Ground> {
+        let mut waited = 0;
+        loop {
+            if let Some(ground) = self.ground.get() {
+                return Some(ground);
+            }
+            if self.meeting.is_broken() {
+                return None;
+            }
+            if !self.patience.lasts(waited) {
+                thread::sleep(NAP);
+            }
+            waited += 1;
+        }
+    }
+
     fn work(&self, part: usize, say: &SyncSender<Said>, verdicts: &Receiver<Verdict>) {
+        self.cores.hold(part);
         let mut watch = Watch { meeting: &self.meeting, is_done: false };
-        let simulated = Part::new(self, part).simulate(say, verdicts);
+        let Some(ground) = self.ground() else { return };
+        let simulated = Part::new(self, ground, part).simulate(say, verdicts);
         watch.is_done = simulated.is_some();
     }
 }
@@ -160,11 +193,11 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn new(shared: &'a Shared<'a>, part: usize) -> Part<'a> {
+    fn new(shared: &'a Shared<'a>, ground: &Ground, part: usize) -> Part<'a> {
         Part {
             shared,
             part,
-            world: World::part(shared.plan, &shared.ground, shared.seed, shared.cut, part as u16),
+            world: World::part(shared.plan, ground, shared.seed, shared.cut, part as u16),
             mail: Vec::new(),
             shape: Rows::default(),
             idle: 0,
