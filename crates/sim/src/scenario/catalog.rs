@@ -4,9 +4,9 @@ use super::ideal::{self, Paths};
 use super::plan::{Buffering, Flow, InnerNode, Link, NodeId, Pattern, Plan, Source, Switch};
 use crate::traffic::flows::ListedFlow;
 use crate::traffic::trace;
-use quell_proto::units::{Duration, Priority, Rate};
+use quell_proto::units::{Duration, Priority, PrioritySet, Rate};
 use quell_record::{Catalog, Entity, EntityKind, Message};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The far end of all links of a router, in names.
 const INSIDE: &str = "fabric";
@@ -15,9 +15,7 @@ impl Plan {
     /// The data priorities in use, lowest first: those of flows, and those that flows are moved to.
     pub fn priorities(&self) -> Vec<Priority> {
         let isolation = self.switches.iter().filter_map(|switch| switch.isolation);
-        let used: BTreeSet<Priority> =
-            self.flow_priorities().chain(isolation.map(|it| it.congesting)).collect();
-        used.into_iter().collect()
+        PrioritySet::of(self.flow_priorities().chain(isolation.map(|it| it.congesting))).iter().collect()
     }
 
     /// The priorities of flows, those among them that only another seed draws.
@@ -28,8 +26,8 @@ impl Plan {
 
     /// The priorities that frames of data can have while they are in a switch: those of flows, and the one that this
     /// switch moves flows to.
-    pub(crate) fn priorities_at(&self, switch: &Switch) -> BTreeSet<Priority> {
-        self.flow_priorities().chain(switch.isolation.map(|it| it.congesting)).collect()
+    pub(crate) fn priorities_at(&self, switch: &Switch) -> PrioritySet {
+        PrioritySet::of(self.flow_priorities().chain(switch.isolation.map(|it| it.congesting)))
     }
 
     /// The name of a node.
@@ -70,7 +68,10 @@ impl Plan {
     pub fn catalog(&self) -> Catalog {
         let priorities = self.priorities();
         let ports = port_names(self);
-        let mut entities = Vec::with_capacity(4 * self.links.len() * priorities.len() + self.flows.len());
+        // To grow would mean to move all of them.
+        let count =
+            4 * self.links.len() * priorities.len() + 2 * self.routers().count() + self.flows.len();
+        let mut entities = Vec::with_capacity(count);
         let named = |name: &str, priority: Priority| {
             if priorities.len() > 1 { format!("{name}@{priority}") } else { name.to_owned() }
         };
@@ -121,6 +122,7 @@ impl Plan {
                 },
             },
         ));
+        debug_assert_eq!(entities.len(), count);
         Catalog { entities, overhead_bytes: self.overhead.get() }
     }
 

@@ -295,7 +295,7 @@ fn queue_limit(plan: &Plan, index: usize, section: &Section, rooms: &[Bytes], lo
     let origin = section.origin_of("queue_limit");
     let (lossy, rule) = match switch.flow_control {
         FlowControl::Pfc { priorities, stop } => {
-            let data = plan.priorities_at(switch).into_iter();
+            let data = plan.priorities_at(switch).iter();
             (data.filter(|priority| priorities & (1 << priority.get()) == 0).collect(), Some(stop))
         }
         FlowControl::Pause(rule) => (Vec::new(), Some(rule)),
