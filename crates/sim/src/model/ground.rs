@@ -17,6 +17,9 @@ pub(crate) struct Ground {
     pub data: Vec<Priority>,
     /// What is known of each flow.
     pub flows: Arc<[Flow]>,
+    /// Where the receiving half of each flow stands: those of one host side by side, so that a part of the network that counts for some
+    /// hosts touches no more memory than that of their flows.
+    pub places: Arc<[u32]>,
     /// Of each flow the octets of its message, if it has one, and when its source began; empty where none has any.
     pub messages: Arc<[Option<(u64, Instant)>]>,
     /// The flows of each multicast group: one a receiver. What is sent to the group is sent on each of them.
@@ -121,7 +124,9 @@ impl Ground {
         let (epochs, routes) = epochs(plan);
         let announced =
             (0..plan.switches.len() as u32).map(|switch| announced(plan, SwitchId(switch)).into());
+        let (_, places) = side_by_side(plan.hosts.len(), flows.iter().map(|flow| flow.to));
         Ground {
+            places: places.into(),
             traffic: Traffic::of(plan.hosts.len(), &flows, &hosts),
             data,
             classes: classes.into(),
@@ -170,21 +175,31 @@ impl Traffic {
             }
             range.end = number + 1;
         }
-        // How many each host has, and so where the sources of the next one begin.
-        let mut first = vec![0; count + 1];
-        hosts.iter().for_each(|host| first[*host as usize + 1] += 1);
-        for host in 1..first.len() {
-            first[host] += first[host - 1];
-        }
-        let mut next = first.clone();
+        let (first, places) = side_by_side(count, hosts.iter().copied());
         let mut sources = vec![0; hosts.len()];
-        for (host, number) in hosts.iter().zip(0..) {
-            let place = &mut next[*host as usize];
-            sources[*place as usize] = number;
-            *place += 1;
+        for (place, number) in places.into_iter().zip(0..) {
+            sources[place as usize] = number;
         }
         Traffic { flows: ranges, sources, first }
     }
+}
+
+/// Puts things side by side that belong to the same of so many hosts: where those of each host begin, and where the last ones end;
+/// and the place of each thing.
+fn side_by_side(count: usize, hosts: impl Iterator<Item = u32> + Clone) -> (Vec<u32>, Vec<u32>) {
+    let mut first = vec![0; count + 1];
+    hosts.clone().for_each(|host| first[host as usize + 1] += 1);
+    for host in 1..first.len() {
+        first[host] += first[host - 1];
+    }
+    let mut next = first.clone();
+    let place = |host: u32| {
+        let next = &mut next[host as usize];
+        *next += 1;
+        *next - 1
+    };
+    let places = hosts.map(place).collect();
+    (first, places)
 }
 
 /// Routes for every state of the links that the plan's changes bring about, and which of them holds after each change.

@@ -28,7 +28,7 @@ use fabric::{Mesh, Passed, Router};
 pub(crate) use ground::Ground;
 use host::Host;
 pub(crate) use net::node_index;
-use net::{Net, Sampled};
+use net::{Net, Received, Sampled, Sent};
 pub(crate) use parcel::Parcel;
 use quell_proto::units::{Duration, Instant, Priority, Rate};
 use quell_record::{EntityId, Event as Recorded, FlowTotals, Quantity, Sink, Tap};
@@ -120,6 +120,7 @@ impl World {
     fn build(plan: &Plan, ground: &Ground, seed: u64, hoods: Hoods, share: Option<(&Cut, u16)>) -> World {
         let is_here = |node: usize| share.is_none_or(|(cut, own)| cut.part_of[node] == own);
         let mut net = Net::new(plan, ground, hoods);
+        net.count_for(is_here);
         let ends = plan.fabric.as_ref().map(|fabric| {
             let (mesh, ends) = Mesh::new(plan, fabric);
             net.mesh = mesh;
@@ -557,7 +558,7 @@ impl World {
                 _ if !concerns_this_part(&self.nodes, net, flow) => continue,
                 _ => 0,
             };
-            let (sent, received) = (&net.sent[flow as usize], &net.received[flow as usize]);
+            let (sent, received) = halves_here(&self.nodes, net, flow);
             let now = Sampled {
                 offered: sent.offered,
                 sent: sent.bytes,
@@ -587,7 +588,7 @@ impl World {
             if !concerns_this_part(&self.nodes, net, flow as u32) {
                 continue;
             }
-            let (sent, received) = (&net.sent[flow], &net.received[flow]);
+            let (sent, received) = halves_here(&self.nodes, net, flow as u32);
             let (retransmitted_frames, timeouts) = match &self.nodes[net.flows[flow].from as usize] {
                 Node::Host(host) => host.repeated(flow as u32),
                 _ => (0, 0),
@@ -632,9 +633,23 @@ fn take_turn(
 
 /// Whether a flow begins or ends in this part, or lost a frame here.
 fn concerns_this_part(nodes: &[Node], net: &Net, flow: u32) -> bool {
-    let flow = flow as usize;
+    let (begins, ends) = is_here(nodes, net, flow);
+    begins || ends || net.lost[flow as usize] > 0
+}
+
+/// Whether a flow begins in this part, and whether it ends here.
+fn is_here(nodes: &[Node], net: &Net, flow: u32) -> (bool, bool) {
     let is_here = |node: u32| !matches!(nodes[node as usize], Node::Elsewhere);
-    is_here(net.flows[flow].from) || is_here(net.flows[flow].to) || net.lost[flow] > 0
+    let flow = &net.flows[flow as usize];
+    (is_here(flow.from), is_here(flow.to))
+}
+
+/// The halves of a flow that are counted in this part. In the memory of one that is not, nobody need look for nothing.
+fn halves_here(nodes: &[Node], net: &Net, flow: u32) -> (Sent, Received) {
+    let (begins, ends) = is_here(nodes, net, flow);
+    let sent = if begins { net.sent[flow as usize] } else { Sent::default() };
+    let received = if ends { *net.received(flow) } else { Received::default() };
+    (sent, received)
 }
 
 /// Why no event is for a node of another part.

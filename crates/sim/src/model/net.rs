@@ -50,8 +50,9 @@ pub(crate) struct Net {
     pub groups: Arc<[std::ops::Range<u32>]>,
     /// The sending half of each flow, written by its sender.
     pub sent: Vec<Sent>,
-    /// The receiving half of each flow, written by its receiver.
-    pub received: Vec<Received>,
+    /// The receiving half of each flow, written by its receiver; and where that of each flow is.
+    received: Vec<Received>,
+    places: Arc<[u32]>,
     /// How far each flow of a collective has got, written by its receiver; empty where there is none.
     pub steps: Vec<Step>,
     /// A transfer of a collective has arrived since this was last asked.
@@ -300,6 +301,7 @@ impl Net {
             groups: Arc::clone(&ground.groups),
             sent: zeroed(flows),
             received: zeroed(flows),
+            places: Arc::clone(&ground.places),
             steps: ground.steps.clone(),
             has_stepped: false,
             receiving: super::host::transport::receiving(plan),
@@ -460,6 +462,25 @@ impl Net {
         (handle, frame, usize::from(way.to_port))
     }
 
+    /// The receiving half of a flow.
+    pub(crate) fn received(&self, flow: u32) -> &Received {
+        &self.received[self.places[flow as usize] as usize]
+    }
+
+    /// These hosts are here: the counters of their flows are written to, once. Memory that is read first is written to later, and each
+    /// time a page of it is, all threads have to stop and hear of it.
+    pub(crate) fn count_for(&mut self, is_here: impl Fn(usize) -> bool) {
+        let halves = self.sent.iter_mut().zip(self.places.iter());
+        for (flow, (sent, place)) in self.flows.iter().zip(halves) {
+            if is_here(flow.from as usize) {
+                *sent = Sent::default();
+            }
+            if is_here(flow.to as usize) {
+                self.received[*place as usize] = Received::default();
+            }
+        }
+    }
+
     /// The node that sends on a wire.
     pub(crate) fn node_before(&self, wire: u32) -> u32 {
         // Directions of a link stand side by side, and each ends where the other begins.
@@ -473,7 +494,7 @@ impl Net {
         let Body::Data { sequence, .. } = frame.body else {
             unreachable!("only data is delivered");
         };
-        let received = &mut self.received[frame.flow as usize];
+        let received = &mut self.received[self.places[frame.flow as usize] as usize];
         received.bytes += u64::from(frame.length);
         received.frames += 1;
         if sequence < received.next_sequence {
@@ -512,7 +533,7 @@ impl Net {
 
     /// Counts the transfers of a flow that have arrived, if it is of a collective.
     fn step(&mut self, flow: u32) {
-        let bytes = self.received[flow as usize].bytes;
+        let bytes = self.received(flow).bytes;
         let step = &mut self.steps[flow as usize];
         while step.octets > 0 && bytes >= step.octets * u64::from(step.done + 1) {
             step.done += 1;

@@ -69,8 +69,7 @@ impl Plan {
         let priorities = self.priorities();
         let ports = port_names(self);
         // To grow would mean to move all of them.
-        let count =
-            4 * self.links.len() * priorities.len() + 2 * self.routers().count() + self.flows.len();
+        let count = 4 * self.links.len() * priorities.len() + 2 * self.routers().count() + self.flows.len();
         let mut entities = Vec::with_capacity(count);
         let named = |name: &str, priority: Priority| {
             if priorities.len() > 1 { format!("{name}@{priority}") } else { name.to_owned() }
