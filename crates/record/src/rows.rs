@@ -91,9 +91,7 @@ impl Rows {
         assert!(self.is_open, "a sample of {} outside of any row", cell.1.name());
         let before = self.said.checked_sub(1).map(|place| self.shape[place]);
         assert!(before.is_none_or(|before| before < cell), "{cell:?} said out of order in its row");
-        // Where the only row goes on beyond its shape, that just grows.
-        let goes_on = self.times.len() == 1 && self.said == self.shape.len();
-        let others = if goes_on { None } else { self.part_from_others() };
+        let others = self.part_from_others();
         Arc::make_mut(&mut self.shape).push(cell);
         self.said += 1;
         self.values.push(value);

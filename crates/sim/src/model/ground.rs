@@ -124,7 +124,7 @@ impl Ground {
         let (epochs, routes) = epochs(plan);
         let announced =
             (0..plan.switches.len() as u32).map(|switch| announced(plan, SwitchId(switch)).into());
-        let (_, places) = side_by_side(plan.hosts.len(), flows.iter().map(|flow| flow.to));
+        let (_, places) = grouped_by_host(plan.hosts.len(), flows.iter().map(|flow| flow.to));
         Ground {
             places: places.into(),
             traffic: Traffic::of(plan.hosts.len(), &flows, &hosts),
@@ -175,7 +175,7 @@ impl Traffic {
             }
             range.end = number + 1;
         }
-        let (first, places) = side_by_side(count, hosts.iter().copied());
+        let (first, places) = grouped_by_host(count, hosts.iter().copied());
         let mut sources = vec![0; hosts.len()];
         for (place, number) in places.into_iter().zip(0..) {
             sources[place as usize] = number;
@@ -184,9 +184,9 @@ impl Traffic {
     }
 }
 
-/// Puts things side by side that belong to the same of so many hosts: where those of each host begin, and where the last ones end;
+/// Puts things side by side that belong to the same one of so many hosts: where those of each host begin, and where the last ones end;
 /// and the place of each thing.
-fn side_by_side(count: usize, hosts: impl Iterator<Item = u32> + Clone) -> (Vec<u32>, Vec<u32>) {
+fn grouped_by_host(count: usize, hosts: impl Iterator<Item = u32> + Clone) -> (Vec<u32>, Vec<u32>) {
     let mut first = vec![0; count + 1];
     hosts.clone().for_each(|host| first[host as usize + 1] += 1);
     for host in 1..first.len() {

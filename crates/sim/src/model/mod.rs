@@ -644,7 +644,7 @@ fn is_here(nodes: &[Node], net: &Net, flow: u32) -> (bool, bool) {
     (is_here(flow.from), is_here(flow.to))
 }
 
-/// The halves of a flow that are counted in this part. In the memory of one that is not, nobody need look for nothing.
+/// The halves of a flow, as far as they are counted in this part; nothing of the others, whose memory is better not touched.
 fn halves_here(nodes: &[Node], net: &Net, flow: u32) -> (Sent, Received) {
     let (begins, ends) = is_here(nodes, net, flow);
     let sent = if begins { net.sent[flow as usize] } else { Sent::default() };

@@ -429,7 +429,10 @@ impl Net {
                 let handle = pool.put(*frame);
                 wires[wire as usize].put_on(wire, handle, due, pool, inlets, agenda);
             }
-            Load::Aboard { ref frame } => self.aboard = Some(self.pool.put(*frame)),
+            Load::Aboard { ref frame } => {
+                debug_assert!(self.aboard.is_none(), "the cell of the frame before comes right behind it");
+                self.aboard = Some(self.pool.put(*frame));
+            }
             Load::Cell { wire, mut cell } => {
                 // Its frame came just before it, and has another place here.
                 cell.frame = self.aboard.take();

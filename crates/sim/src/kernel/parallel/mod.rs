@@ -67,8 +67,7 @@ pub(super) fn run(
         meeting: Meeting::new(cut.parts, patience),
         is_called: AtomicBool::new(false),
         is_stopping: AtomicBool::new(false),
-        // One more is for this thread, if there is one.
-        cores: Cores::allowed(cut.parts + 1),
+        cores: Cores::deal(cut.parts),
     };
     let (ended, sink, told) = thread::scope(|scope| {
         // In here, so that it is gone before the parts are waited for, even if the sink panics: whoever still has something to say
@@ -84,29 +83,22 @@ pub(super) fn run(
             joint: Joint::default(),
         };
         let mut watch = Watch { meeting: &shared.meeting, is_done: false };
-        let mut ways = Vec::with_capacity(cut.parts);
-        for _ in 0..cut.parts {
+        for part in (0..cut.parts).rev() {
+            if part == 0 {
+                // While the others begin. This one has the core that this thread is on.
+                shared.ground.set(Ground::of(plan)).expect("nobody else does");
+            }
             let (say, said) = mpsc::sync_channel(SAMPLES_AHEAD);
             let (verdict, verdicts) = mpsc::channel();
             teller.parts.push(said);
             if plan.deadlock != Deadlock::Impossible {
                 teller.verdicts.push(verdict);
             }
-            ways.push((say, verdicts));
-        }
-        let mut start = || {
-            let (say, verdicts) = ways.pop().expect("each part is started once");
-            let (shared, part) = (&shared, ways.len());
+            let shared = &shared;
             scope.spawn(move || shared.work(part, &say, &verdicts));
-        };
-        // While the others begin, this one looks at what all parts have in common.
-        (1..cut.parts).for_each(|_| start());
-        let ground = Ground::of(plan);
-        shared.ground.set(ground).expect("nobody else does");
-        shared.cores.hold(0);
-        start();
-        shared.cores.hold(cut.parts);
-        shared.cores.set_free();
+        }
+        teller.parts.reverse();
+        teller.verdicts.reverse();
         watch.is_done = true;
         let ended = teller.listen(Samples::of(plan), Instant::START + plan.length);
         let Teller { sink, told, .. } = teller;
@@ -194,15 +186,9 @@ struct Part<'a> {
 
 impl<'a> Part<'a> {
     fn new(shared: &'a Shared<'a>, ground: &Ground, part: usize) -> Part<'a> {
-        Part {
-            shared,
-            part,
-            world: World::part(shared.plan, ground, shared.seed, shared.cut, part as u16),
-            mail: Vec::new(),
-            shape: Rows::default(),
-            idle: 0,
-            stay: Stay::begin(),
-        }
+        let stay = Stay::begin();
+        let world = World::part(shared.plan, ground, shared.seed, shared.cut, part as u16);
+        Part { shared, part, world, mail: Vec::new(), shape: Rows::default(), idle: 0, stay }
     }
 
     /// Simulates to the end. `None`: something broke, here or in another part, or nobody listens any more.
@@ -246,6 +232,7 @@ impl<'a> Part<'a> {
                 // After the look at the clocks: see there.
                 self.collect();
                 self.step(Instant::from_ps(horizon))?;
+                self.stay.end_if_shared(&shared.cores);
                 waited = 0;
             } else if shared.meeting.is_broken() {
                 return None;
@@ -319,7 +306,6 @@ impl<'a> Part<'a> {
         let next = self.world.next_at().ps();
         let least = self.stay.wait(|| shared.meeting.meet(next))?;
         shared.clocks.set(self.part, least.min(sample.ps()).max(done));
-        self.stay.end_if_shared(&shared.cores);
         Some(least >= sample.ps())
     }
 

@@ -60,7 +60,7 @@ impl Limiters {
 
     /// One that is told something now.
     #[inline]
-    pub(super) fn made(&mut self, number: usize) -> &mut Limiter {
+    pub(super) fn get_or_make(&mut self, number: usize) -> &mut Limiter {
         if self.places[number] == UNMADE {
             self.make(number);
         }

@@ -458,7 +458,7 @@ impl Host {
             // Adapters that cut by a clock: what they were told of takes effect now.
             self.note_limit(number, flow, net);
         }
-        if self.limiters.made(number).take_probe() {
+        if self.limiters.get_or_make(number).take_probe() {
             self.send_probe(number, net);
         }
         self.rearm(number, net);
@@ -468,7 +468,7 @@ impl Host {
     /// Tells a limiter something that may set it up or let it go.
     #[inline]
     fn steer<T>(&mut self, number: usize, tell: impl FnOnce(&mut Limiter, &Scheme) -> T) -> T {
-        let limiter = self.limiters.made(number);
+        let limiter = self.limiters.get_or_make(number);
         let was_awake = limiter.is_awake();
         let said = tell(limiter, &self.scheme);
         self.awake = self.awake + u32::from(limiter.is_awake()) - u32::from(was_awake);
@@ -477,7 +477,7 @@ impl Host {
 
     /// Books the limiter's next timer, unless an earlier one is booked.
     fn rearm(&mut self, number: usize, net: &mut Net) {
-        if let Some(at) = self.limiters.made(number).timer_to_book() {
+        if let Some(at) = self.limiters.get_or_make(number).timer_to_book() {
             net.agenda.book(at, self.node, Lane::new(LaneKind::Limiter, number as u32));
         }
     }
