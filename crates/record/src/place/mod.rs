@@ -108,14 +108,13 @@ mod linux {
         }
     }
 
-    /// Gives each thread one of the cores that the fewest are held to, the first of these in order.
+    /// Gives each thread a core of its own: those that the fewest are held to, else in order.
     fn deal(order: &[usize], threads: usize, held: &mut [u32]) -> Vec<usize> {
-        let mut next = || {
-            let core = *order.iter().min_by_key(|core| held[**core])?;
-            held[core] += 1;
-            Some(core)
-        };
-        (0..threads).map_while(|_| next()).collect()
+        let mut cores = order.to_vec();
+        cores.sort_by_key(|core| held[*core]);
+        cores.truncate(threads);
+        cores.iter().for_each(|core| held[*core] += 1);
+        cores
     }
 
     /// Cores that share what they are made of are siblings. How many of them come before this one, as far as the system tells.
@@ -145,6 +144,7 @@ mod linux {
             assert_eq!(deal(&order, 1, &mut held), [0]);
             assert_eq!(deal(&order, 3, &mut held), [1, 2, 3]);
             assert_eq!(held, [1, 1, 2, 2]);
+            assert_eq!(deal(&order, 4, &mut held), [0, 1, 2, 3], "never two of one run on one core");
         }
 
         #[test]
@@ -211,6 +211,7 @@ mod tests {
                 assert_eq!((held().count(), thread::spawn(held).join().unwrap()), (1, held()));
                 seen.push(held());
             }
+            assert!((1..seen.len()).all(|thread| !seen[..thread].contains(&seen[thread])));
             cores.set_free();
             assert_eq!(held(), before);
             Cores::deal(threads + 1).hold(0);
