@@ -548,6 +548,7 @@ impl World {
     fn sample_flows(&mut self, sink: &mut dyn Sink) {
         let net = &mut self.net;
         for flow in 0..net.flows.len() as u32 {
+            let Some((sent, received)) = counted_here(&self.nodes, net, flow) else { continue };
             let entity = net.flow_entity(flow);
             // A part tells what it knows of a flow; what it does not know counts as nothing.
             let limit = match &self.nodes[net.flows[flow as usize].from as usize] {
@@ -555,10 +556,8 @@ impl World {
                     let line = net.wires[host.sender.wire as usize].speed.rate();
                     host.limit(flow).unwrap_or(line).bps()
                 }
-                _ if !concerns_this_part(&self.nodes, net, flow) => continue,
                 _ => 0,
             };
-            let (sent, received) = halves_here(&self.nodes, net, flow);
             let now = Sampled {
                 offered: sent.offered,
                 sent: sent.bytes,
@@ -585,10 +584,7 @@ impl World {
         }
         let net = &self.net;
         for flow in 0..net.flows.len() {
-            if !concerns_this_part(&self.nodes, net, flow as u32) {
-                continue;
-            }
-            let (sent, received) = halves_here(&self.nodes, net, flow as u32);
+            let Some((sent, received)) = counted_here(&self.nodes, net, flow as u32) else { continue };
             let (retransmitted_frames, timeouts) = match &self.nodes[net.flows[flow].from as usize] {
                 Node::Host(host) => host.repeated(flow as u32),
                 _ => (0, 0),
@@ -631,25 +627,15 @@ fn take_turn(
     Ok(None)
 }
 
-/// Whether a flow begins or ends in this part, or lost a frame here.
-fn concerns_this_part(nodes: &[Node], net: &Net, flow: u32) -> bool {
-    let (begins, ends) = is_here(nodes, net, flow);
-    begins || ends || net.lost[flow as usize] > 0
-}
-
-/// Whether a flow begins in this part, and whether it ends here.
-fn is_here(nodes: &[Node], net: &Net, flow: u32) -> (bool, bool) {
+/// What this part counts of a flow, if it begins or ends here, or lost a frame here. A half that is not here counts as nothing; its
+/// memory is better not touched.
+fn counted_here(nodes: &[Node], net: &Net, flow: u32) -> Option<(Sent, Received)> {
     let is_here = |node: u32| !matches!(nodes[node as usize], Node::Elsewhere);
-    let flow = &net.flows[flow as usize];
-    (is_here(flow.from), is_here(flow.to))
-}
-
-/// The halves of a flow, as far as they are counted in this part; nothing of the others, whose memory is better not touched.
-fn halves_here(nodes: &[Node], net: &Net, flow: u32) -> (Sent, Received) {
-    let (begins, ends) = is_here(nodes, net, flow);
-    let sent = if begins { net.sent[flow as usize] } else { Sent::default() };
-    let received = if ends { *net.received(flow) } else { Received::default() };
-    (sent, received)
+    let ends = &net.flows[flow as usize];
+    let sent = is_here(ends.from).then(|| net.sent[flow as usize]);
+    let received = is_here(ends.to).then(|| *net.received(flow));
+    let is_counted = sent.is_some() || received.is_some() || net.lost[flow as usize] > 0;
+    is_counted.then(|| (sent.unwrap_or_default(), received.unwrap_or_default()))
 }
 
 /// Why no event is for a node of another part.
